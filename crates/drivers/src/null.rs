@@ -1,4 +1,4 @@
-//! The `null:` target: every operation succeeds at once. What a run against it costs is the tool's own overhead.
+//! The `null:` target: every operation succeeds at once. A run against it measures the tool's own overhead.
 
 use reactor::Reactor;
 
@@ -25,7 +25,7 @@ impl Driver for NullDriver {
 impl Session for NullSession {
     #[inline]
     async fn perform(&self, op: &Op) -> Result<Done, OpError> {
-        // As if the answer had to be waited for, so that the lanes take turns as they do with a real target.
+        // Yields as if it had to wait for a response, so that lanes take turns as with a real target.
         self.reactor.yield_now().await;
         Ok(Done { bytes: op.payload_bytes(), rpcs: 1, ..Done::default() })
     }

@@ -1,8 +1,8 @@
-//! How large a packet may be on the way between two hosts that cooperate: probes of their own, acknowledged by the other side.
+//! Path MTU between two cooperating hosts, measured by probes that the other side acknowledges.
 //!
-//! As RFC 8899 (datagram path MTU discovery) has it: UDP datagrams that may not be fragmented, each a packet of the size in
-//! question, acknowledged by a short answer. The kernel's own notion of the path is not believed (`IP_PMTUDISC_PROBE`,
-//! ip(7)), and no ICMP is needed, so that a firewall that drops it hides nothing. No privilege is needed.
+//! Works as in RFC 8899 (datagram path MTU discovery): UDP datagrams that may not be fragmented, each a packet of the
+//! size to be tested, acknowledged by a short reply. It ignores the kernel's own estimate of the path
+//! (`IP_PMTUDISC_PROBE`, ip(7)) and needs no ICMP, so a firewall that drops ICMP hides nothing. It needs no privileges.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -13,27 +13,27 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What all probes begin with; a random number follows that answers repeat.
+/// Prefix of all probes; a random number follows, which replies repeat.
 const GREETING: [u8; 8] = *b"pathmtu1";
-/// An answer: greeting, number, and the length of what came.
+/// A reply: greeting, number, and the length of the received datagram.
 const ANSWER_BYTES: usize = 8 + 8 + 4;
-/// How long an answer is waited for, and how often a size is tried: a lost datagram is not one that was too large.
+/// Timeout of a reply; each size is tried several times, because a lost datagram was not necessarily too large.
 const PATIENCE: Duration = Duration::from_millis(250);
 const TRIES: u32 = 3;
-/// Probes that are sent without any progress in mind beyond: a bisection of 65535 sizes takes 17.
+/// Maximum number of sizes probed: bisecting 65535 sizes takes 17.
 const MAX_SIZES: u32 = 24;
 
-/// What was found.
+/// Result of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathMtu {
-    /// The largest packet that arrived, IP header included, in bytes.
+    /// The largest packet that arrived, in bytes, including the IP header.
     pub bytes: u32,
-    /// What the kernel held the path to be capable of before (`IP_MTU`, ip(7)): the interface's or the route's MTU.
+    /// The kernel's estimate of the path MTU before (`IP_MTU`, ip(7)): the MTU of the interface or route.
     pub route_bytes: u32,
-    /// What it holds it to be capable of now. When this is more than what arrives, larger packets vanish and nobody on the
-    /// way says so (RFC 2923 calls that a black hole).
+    /// The kernel's estimate afterwards. If it exceeds what arrives, larger packets vanish without any report from the
+    /// path (a black hole, RFC 2923).
     pub believed_bytes: u32,
-    /// How it was found, in words.
+    /// The method, in words.
     pub method: String,
 }
 
@@ -46,10 +46,10 @@ pub struct MtuResponder {
 }
 
 impl MtuResponder {
-    /// Listens on an address; port 0 takes a free port.
+    /// Listens on an address; port 0 picks a free port.
     ///
     /// # Errors
-    /// What socket(2) and bind(2) report, or no thread can be started.
+    /// Errors of socket(2) and bind(2), or no thread can be started.
     pub fn bind(on: SocketAddr) -> io::Result<Self> {
         let socket = UdpSocket::bind(on)?;
         socket.set_read_timeout(Some(Duration::from_millis(50)))?;
@@ -62,7 +62,7 @@ impl MtuResponder {
                 let Ok((length, from)) = socket.recv_from(&mut datagram) else { continue };
                 if length >= ANSWER_BYTES && datagram.starts_with(&GREETING) {
                     datagram[16..20].copy_from_slice(&(length as u32).to_be_bytes());
-                    // Always shorter than the question; a lost answer is asked for again.
+                    // Always shorter than the probe; a lost reply leads to another probe.
                     let _ = socket.send_to(&datagram[..ANSWER_BYTES], from);
                 }
             }
@@ -71,7 +71,7 @@ impl MtuResponder {
         Ok(Self { address, stop, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// The listening address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -81,23 +81,23 @@ impl Drop for MtuResponder {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It looks up every 50 ms.
+            // The thread checks for the stop every 50 ms.
             let _ = thread.join();
         }
     }
 }
 
-/// Finds the largest packet that reaches a [`MtuResponder`] at `remote`, from a local address where one is given. Takes a few
-/// round trips, and 0.75 s for each size that does not arrive: at most 20 s.
+/// Finds the largest packet that reaches a [`MtuResponder`] at `remote`, from a local address if given. Takes a few
+/// round trips, plus 0.75 s for each size that does not arrive: at most 20 s.
 ///
 /// # Errors
-/// What the sockets report; of kind `TimedOut` when not even the smallest probe is answered.
+/// Socket errors; kind `TimedOut` when not even the smallest probe is answered.
 pub fn path_mtu(local: Option<IpAddr>, remote: SocketAddr) -> io::Result<PathMtu> {
     let socket = connected(local, remote)?;
     socket.set_read_timeout(Some(PATIENCE))?;
     let route_bytes = route_mtu(&socket, remote.is_ipv4())?;
     forbid_fragments(&socket, remote.is_ipv4())?;
-    // The least that every path carries, and the most that a datagram or the route can be.
+    // The minimum that every path carries, and the maximum of a datagram or the route.
     let (least, headers) = if remote.is_ipv4() { (68, 28) } else { (1280, 48) };
     let most = route_bytes.min(if remote.is_ipv4() { 65_535 } else { 65_575 });
     let mut probe = Probe { socket, headers, number: fastrand::u64(..) };
@@ -106,7 +106,7 @@ pub fn path_mtu(local: Option<IpAddr>, remote: SocketAddr) -> io::Result<PathMtu
         return Err(io::Error::new(io::ErrorKind::TimedOut, text));
     }
     let (mut known, mut beyond) = (least, most + 1);
-    // Nearly always the whole route works.
+    // Nearly always the route's full MTU works.
     let mut next = most;
     for _ in 0..MAX_SIZES {
         if beyond - known <= 1 {
@@ -120,16 +120,16 @@ pub fn path_mtu(local: Option<IpAddr>, remote: SocketAddr) -> io::Result<PathMtu
     }
     let method =
         "UDP probes that may not be fragmented, acknowledged by the other host (RFC 8899)".to_owned();
-    // A socket keeps the route that it was connected by: only a new one asks again.
+    // A socket keeps the route from its connect: only a new socket queries it again.
     let believed_bytes = route_mtu(&connected(local, remote)?, remote.is_ipv4())?.min(most);
     Ok(PathMtu { bytes: known, route_bytes, believed_bytes, method })
 }
 
-/// What the kernel holds the path to `remote` to be capable of (`IP_MTU`, ip(7)), IP header included, in bytes: the MTU of the route or of
-/// the interface, or less where a router on the way has said so. Nothing is sent.
+/// The kernel's estimate of the path MTU to `remote` (`IP_MTU`, ip(7)), in bytes, including the IP header: the MTU of
+/// the route or interface, or less where a router on the path has reported it. Sends nothing.
 ///
 /// # Errors
-/// What the sockets report: there is no route, for example.
+/// Socket errors, for example when there is no route.
 pub fn known_path_mtu(local: Option<IpAddr>, remote: SocketAddr) -> io::Result<u32> {
     route_mtu(&connected(local, remote)?, remote.is_ipv4())
 }
@@ -145,19 +145,19 @@ fn connected(local: Option<IpAddr>, remote: SocketAddr) -> io::Result<UdpSocket>
 
 struct Probe {
     socket: UdpSocket,
-    /// Of IP and UDP, in bytes.
+    /// Bytes of IP and UDP headers.
     headers: u32,
     number: u64,
 }
 
 impl Probe {
-    /// Whether a packet of this size is answered.
+    /// Whether a packet of this size is acknowledged.
     fn arrives(&mut self, packet_bytes: u32) -> io::Result<bool> {
         let length = packet_bytes.saturating_sub(self.headers).max(ANSWER_BYTES as u32);
         let mut datagram = vec![0; length as usize];
         datagram[..8].copy_from_slice(&GREETING);
         for _ in 0..TRIES {
-            // What an earlier probe's ICMP error left behind says nothing of this one.
+            // Clears the ICMP error of an earlier probe, which says nothing about this one.
             self.socket.take_error()?;
             self.number = self.number.wrapping_add(1);
             datagram[8..16].copy_from_slice(&self.number.to_be_bytes());
@@ -165,7 +165,7 @@ impl Probe {
                 Ok(_) => {}
                 // More than the interface itself carries.
                 Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => return Ok(false),
-                // An earlier probe's ICMP error, reported now.
+                // The ICMP error of an earlier probe, reported now.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Err(error),
             }
@@ -183,7 +183,7 @@ impl Probe {
                 Ok(count) if count == ANSWER_BYTES && answer[8..16] == self.number.to_be_bytes() => {
                     return Ok(answer[16..20] == length.to_be_bytes());
                 }
-                // A late answer to an earlier probe.
+                // A late reply to an earlier probe.
                 Ok(_) => {}
                 Err(error)
                     if matches!(
@@ -220,7 +220,7 @@ fn route_mtu(socket: &UdpSocket, v4: bool) -> io::Result<u32> {
     if status == 0 { Ok(u32::try_from(value).unwrap_or(0)) } else { Err(io::Error::last_os_error()) }
 }
 
-/// `IP_PMTUDISC_PROBE`: nothing is fragmented, and what the kernel believes of the path is not asked.
+/// `IP_PMTUDISC_PROBE`: nothing is fragmented, and the kernel's path estimate is ignored.
 fn forbid_fragments(socket: &UdpSocket, v4: bool) -> io::Result<()> {
     let (level, _, name) = levels(v4);
     let value: libc::c_int = if v4 { libc::IP_PMTUDISC_PROBE } else { libc::IPV6_PMTUDISC_PROBE };

@@ -1,4 +1,4 @@
-//! Which way connections go: from which addresses of this machine to which of the server, evenly.
+//! Paths of connections: which local addresses connect to which of the server's, spread evenly.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,13 +14,13 @@ mod tests;
 pub struct SourceAddress {
     /// The local address.
     pub address: IpAddr,
-    /// The interface, where one was named; packets leave by it whatever the routes say.
+    /// The interface, if one was named; packets leave by it whatever the routes say.
     pub device: Option<Device>,
-    /// Why packets are not held to the interface that was named: then the routes decide.
+    /// Why packets are not bound to the named interface; routing decides then.
     pub unbound: Option<String>,
 }
 
-/// An address of a server, and the port there where it is not the one that is asked for or given.
+/// An address of a server, with its port where that differs from the default or the requested one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataAddress {
     /// The address.
@@ -29,28 +29,28 @@ pub struct DataAddress {
     pub port: Option<u16>,
 }
 
-/// How sources and the server's addresses go together.
+/// How sources and server addresses are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pairing {
     /// Each source with each address.
     #[default]
     Every,
-    /// The first source with the first address, the second with the second, the shorter list again from its start:
-    /// for networks that do not reach each other.
+    /// The first source with the first address, the second with the second, repeating the shorter list: for networks
+    /// that cannot reach each other.
     InTurn,
 }
 
-/// The ways that the connections of all workers share.
+/// The paths shared by the connections of all workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paths {
-    /// Where they leave; empty lets the routes decide.
+    /// Local addresses; empty lets routing decide.
     pub sources: Vec<SourceAddress>,
-    /// How sources and the server's addresses go together.
+    /// How sources and server addresses are combined.
     pub pairing: Pairing,
 }
 
 impl Paths {
-    /// How many different paths there are to this many addresses of the server.
+    /// Number of distinct paths to this many addresses of the server.
     pub fn count(&self, addresses: usize) -> usize {
         let sources = self.sources.len().max(1);
         match self.pairing {
@@ -59,12 +59,13 @@ impl Paths {
         }
     }
 
-    /// The source and the number of the server's address of connection `number`, counted over all workers. As many connections
-    /// in a row as there are paths use each path once; any fewer spread over sources and addresses alike.
+    /// The source and the index of the server address for connection `number`, counted over all workers. As many
+    /// consecutive connections as there are paths use each path once; fewer are spread evenly over sources and
+    /// addresses.
     pub fn of(&self, number: u64, addresses: usize) -> (Option<&SourceAddress>, usize) {
         let (sources, addresses) = (self.sources.len().max(1), addresses.max(1));
         let source = (number % sources as u64) as usize;
-        // After each round in which all came equally often the pairs are shifted by one.
+        // After each full round, the pairing is shifted by one.
         let shift = match self.pairing {
             Pairing::Every => number / multiple(sources, addresses) as u64,
             Pairing::InTurn => 0,
@@ -73,7 +74,7 @@ impl Paths {
         (self.sources.get(source), address)
     }
 
-    /// The socket options of a connection by its source.
+    /// The socket options of a connection from this source.
     pub fn options(source: Option<&SourceAddress>, usual: SocketOptions) -> SocketOptions {
         match source {
             Some(source) => SocketOptions {
@@ -85,7 +86,7 @@ impl Paths {
         }
     }
 
-    /// One line on how the connections fall on the paths; `None` when there is one path only.
+    /// One line on how the connections are distributed over the paths; `None` when there is only one path.
     pub fn describe(&self, addresses: usize, connections: u64) -> Option<String> {
         let paths = self.count(addresses) as u64;
         if paths < 2 {
@@ -101,7 +102,7 @@ impl Paths {
         ))
     }
 
-    /// What to say when there are fewer connections than paths.
+    /// Warning when there are fewer connections than paths.
     pub fn shortage(&self, addresses: usize, connections: u64) -> Option<String> {
         let paths = self.count(addresses) as u64;
         (connections < paths).then(|| {
@@ -121,10 +122,10 @@ fn multiple(one: usize, other: usize) -> usize {
     one / divisor * other
 }
 
-/// Reads the server's addresses, each as `IP` or `IP:PORT` (`[IPv6]:PORT`), with commas between them.
+/// Parses the server's addresses, each `IP` or `IP:PORT` (`[IPv6]:PORT`), separated by commas.
 ///
 /// # Errors
-/// In words: something is no address, stands there twice, or the kinds are mixed.
+/// In words: an entry is no address, appears twice, or the address families are mixed.
 pub fn addresses(text: &str) -> Result<Vec<DataAddress>, String> {
     let mut found: Vec<DataAddress> = Vec::new();
     for item in text.split(',').map(str::trim) {
@@ -148,12 +149,12 @@ pub fn addresses(text: &str) -> Result<Vec<DataAddress>, String> {
     Ok(found)
 }
 
-/// Reads local addresses and names of interfaces, with commas between them. Connections go to `remotes`, whose kind
-/// (IPv4 or IPv6) the addresses of interfaces are of.
+/// Parses local addresses and interface names, separated by commas. Connections go to `remotes`, whose family (IPv4 or
+/// IPv6) determines which addresses of an interface are used.
 ///
 /// # Errors
-/// In words: an address is not of this machine, an interface is not there or has no address of the kind, or the kinds are
-/// mixed; and what to do next.
+/// In words, with the next step: an address does not belong to this machine, an interface does not exist or has no
+/// address of the family, or the families are mixed.
 pub fn sources(text: &str, remotes: &[IpAddr]) -> Result<Vec<SourceAddress>, String> {
     let v6 = family(remotes)?;
     let own = interfaces::addresses();
@@ -171,7 +172,7 @@ pub fn sources(text: &str, remotes: &[IpAddr]) -> Result<Vec<SourceAddress>, Str
     Ok(sources)
 }
 
-/// Whether all are of IPv6.
+/// Whether all are IPv6.
 fn family(remotes: &[IpAddr]) -> Result<Option<bool>, String> {
     let v6 = remotes.first().map(IpAddr::is_ipv6);
     if let Some(other) = remotes.iter().find(|other| Some(other.is_ipv6()) != v6) {
@@ -214,7 +215,7 @@ fn from_interface(
     }
     let usable = |address: &IpAddr| match address {
         IpAddr::V4(_) => v6 != Some(true),
-        // Addresses of one link only need a zone, which servers' addresses do not have.
+        // Link-local addresses need a zone, which server addresses lack.
         IpAddr::V6(address) => v6 != Some(false) && !address.is_unicast_link_local(),
     };
     let of_it = own.iter().filter(|known| known.interface == name).map(|known| known.address);

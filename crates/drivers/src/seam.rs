@@ -7,14 +7,14 @@ use reactor::Reactor;
 
 use crate::{ConnectionFacts, Payload, ReconnectReason};
 
-/// One operation, as the engine asks for it. It fits into a cache line.
+/// One operation, as requested by the engine. It fits into a cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {
     /// What to do.
     pub kind: OpKind,
-    /// The lane that asks, from 0 within its worker; at most one operation of a lane is in flight.
+    /// The requesting lane, from 0 within its worker; each lane has at most one operation in flight.
     pub lane: u32,
-    /// Which commit, of a commit.
+    /// Which kind of commit, for a commit.
     pub commit: CommitKind,
     /// Number of the file or object, unique over all workers; the driver makes the name from it.
     pub object: u64,
@@ -24,46 +24,46 @@ pub struct Op {
     pub offset: u64,
     /// Length in bytes, for reads, writes, puts and gets (the object's whole size).
     pub len: u64,
-    /// Which of the successive contents of the range is written, or expected: it is part of what the payload is made
-    /// from, so that old data is told from new. Only the low 16 bits count. [`Op::ANY_GENERATION`] expects none.
+    /// Which of the successive contents of the range is written or expected: it is an input to the payload, so that old
+    /// data differs from new. Only the low 16 bits count. [`Op::ANY_GENERATION`] accepts any.
     pub generation: u32,
 }
 
 impl Op {
-    /// An operation of a lane on a file or object, of no length, with content of generation 0.
+    /// A lane's operation on a file or object, with zero length and content of generation 0.
     #[inline]
     pub const fn new(kind: OpKind, lane: u32, object: u64) -> Op {
         Op { kind, lane, commit: CommitKind::Usual, object, other: 0, offset: 0, len: 0, generation: 0 }
     }
 
-    /// The same on this range, in bytes.
+    /// The same operation on this range, in bytes.
     #[inline]
     #[must_use]
     pub const fn range(self, offset: u64, len: u64) -> Op {
         Op { offset, len, ..self }
     }
 
-    /// The same with content of this generation.
+    /// The same operation with content of this generation.
     #[inline]
     #[must_use]
     pub const fn generation(self, generation: u32) -> Op {
         Op { generation, ..self }
     }
 
-    /// The generation of a read of something that somebody else may have written: blocks are compared with what their
-    /// headers say, but who wrote them, and how often, is not.
+    /// The generation for reading what another process may have written: blocks are checked against their own headers,
+    /// but not who wrote them or how often.
     pub const ANY_GENERATION: u32 = u32::MAX;
-    /// The generation of a read that is not compared at all, although others are.
+    /// The generation of a read that is not verified at all, although others are.
     pub const UNCHECKED: u32 = u32::MAX - 1;
 
-    /// The position in the payload's stream of this object at which the range begins: what [`Payload::fill`] and
-    /// [`Payload::verify`] are asked for. Files of up to 2^48 bytes (256 TiB) fit.
+    /// The position in this object's payload stream at which the range begins, for [`Payload::fill`] and
+    /// [`Payload::verify`]. Files of up to 2^48 bytes (256 TiB) fit.
     #[inline]
     pub const fn stream_offset(&self) -> u64 {
         (self.generation as u64) << 48 | self.offset
     }
 
-    /// The payload that it moves when all of it succeeds, in bytes.
+    /// The payload bytes that it moves if it succeeds completely.
     pub fn payload_bytes(&self) -> u64 {
         if self.kind.moves_bytes() { self.len } else { 0 }
     }
@@ -71,56 +71,56 @@ impl Op {
 
 const _: () = assert!(size_of::<Op>() <= 48, "an operation is copied often: it fits into a cache line");
 
-/// What a commit is. Targets that know only one commit do that.
+/// Kinds of commit. Targets that know only one kind use that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CommitKind {
     /// As the target's options say.
     #[default]
     Usual,
-    /// fsync(2): the data and all that is known of the file.
+    /// fsync(2): the data and all metadata of the file.
     Full,
-    /// fdatasync(2): the data, and what is needed to read it.
+    /// fdatasync(2): the data, and the metadata needed to read it.
     Data,
-    /// sync_file_range(2) from the operation's offset to the end of the file, with these flags: 1 waits for what is on its
-    /// way, 2 begins to write, 4 waits for it.
+    /// sync_file_range(2) from the operation's offset to the end of the file, with these flags: 1 waits for writes in
+    /// progress, 2 starts writing, 4 waits for that.
     Range(u8),
 }
 
-/// How a successful operation ended.
+/// The result of a successful operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Payload bytes acknowledged by the target, or read and checked for length.
     pub bytes: u64,
-    /// Protocol messages that were needed, retries included.
+    /// RPCs needed, retries included.
     pub rpcs: u32,
-    /// Messages that had to be sent again.
+    /// Retransmitted RPCs.
     pub retries: u32,
-    /// When the first byte of the answer's payload arrived, on the reactor's clock, where it is known.
+    /// When the first byte of the response's payload arrived, on the reactor's clock, where known.
     pub first_byte_ns: Option<u64>,
 }
 
-/// How a failed operation ended.
+/// The result of a failed operation.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{kind}: {detail}")]
 pub struct OpError {
-    /// The name under which it is counted.
+    /// The kind under which it is counted.
     pub kind: ErrorKind,
-    /// What happened, for a person: what was asked, of whom, what came back. Never holds a secret.
+    /// What happened, for people: the request, its receiver, the response. Never contains a secret.
     pub detail: Box<str>,
-    /// Messages that were sent again before giving up.
+    /// RPCs retransmitted before giving up.
     pub retries: u32,
-    /// Protocol messages spent, retries included.
+    /// RPCs sent, retries included.
     pub rpcs: u32,
 }
 
 impl OpError {
-    /// An error of a kind with its explanation.
+    /// An error with its explanation.
     pub fn new(kind: ErrorKind, detail: impl Into<Box<str>>) -> Self {
         Self { kind, detail: detail.into(), retries: 0, rpcs: 0 }
     }
 }
 
-/// A target could not be opened.
+/// Why a target could not be opened.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{detail}")]
 pub struct DriverError {
@@ -131,13 +131,13 @@ pub struct DriverError {
 }
 
 impl DriverError {
-    /// An error of a kind with its explanation.
+    /// An error with its explanation.
     pub fn new(kind: ErrorKind, detail: impl Into<Box<str>>) -> Self {
         Self { kind, detail: detail.into() }
     }
 }
 
-/// Called right before the request is sent that makes our place on a target, so that its owner can be told in time.
+/// Called right before the request that creates our place on a target is sent, so that its owner can record it in time.
 pub type Announce<'a> = &'a mut dyn FnMut() -> Result<(), DriverError>;
 
 /// Where the payload of reads goes.
@@ -146,51 +146,50 @@ pub enum Sink {
     /// Into a receive buffer in user space, which is reused.
     #[default]
     Buffer,
-    /// Into a receive buffer, and every byte is compared with what was written.
+    /// Into a receive buffer, with every byte compared with the written data.
     Verify,
-    /// Dropped in the kernel (`MSG_TRUNC`, tcp(7)) once headers and length are checked.
+    /// Discarded in the kernel (`MSG_TRUNC`, tcp(7)) once headers and length are checked.
     Discard,
 }
 
-/// What a worker gives a driver to open its session with.
+/// What a driver needs to open a worker's session.
 #[derive(Clone, Debug)]
 pub struct WorkerContext {
     /// Number of the worker, from 0.
     pub worker: u32,
-    /// How many lanes will call [`Session::perform`] at once.
+    /// Maximum lanes that call [`Session::perform`] concurrently.
     pub lanes: u32,
-    /// What is written, and compared with on reading.
+    /// Data to write, and to compare with on reading.
     pub payload: Payload,
     /// Where the payload of reads goes.
     pub sink: Sink,
-    /// The longest an operation may take.
+    /// Timeout of an operation.
     pub op_timeout: Duration,
-    /// The longest that opening the session may take.
+    /// Timeout of opening the session.
     pub connect_timeout: Duration,
 }
 
-/// What a session knows of itself. All counts are since the session began.
+/// A session's facts about itself. All counts are since the session began.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SessionFacts {
     /// Open connections.
     pub connections: Vec<ConnectionFacts>,
-    /// Connections that were lost and made again.
+    /// Connections that were lost and reopened.
     pub reconnects: u64,
-    /// Why connections were lost, and how often, the first reasons first.
+    /// Why connections were lost, and how often, in order of first occurrence.
     #[serde(default)]
     pub reconnect_reasons: Vec<ReconnectReason>,
-    /// Messages that were sent again, for whatever reason, and operations that were begun again because a file handle
-    /// was stale.
+    /// RPCs that were retransmitted for any reason, and operations that were restarted because a file handle was stale.
     pub retries: u64,
-    /// Answers that moved fewer bytes than were asked for, so that the rest took a further message (READ and WRITE of
-    /// RFC 1813, 3.3.6 and 3.3.7).
+    /// Replies that moved fewer bytes than requested, so that the rest took another RPC (READ and WRITE of RFC 1813,
+    /// 3.3.6 and 3.3.7).
     #[serde(default)]
     pub short_answers: u64,
-    /// Answers that came after their operation had timed out.
+    /// Replies that arrived after their operation had timed out.
     pub late_replies: u64,
-    /// Segments retransmitted on connections that are closed already.
+    /// Segments retransmitted on connections that are already closed.
     pub closed_retransmits: u64,
-    /// What the connections carried that are closed already, by path.
+    /// Traffic of connections that are already closed, by path.
     #[serde(default)]
     pub closed_paths: Vec<PathFacts>,
 }
@@ -205,7 +204,7 @@ pub trait Driver: Send + Sync {
         false
     }
 
-    /// Opens a worker's session: connects, authenticates, reads what it must know of the target.
+    /// Opens a worker's session: connects, authenticates, and reads what it needs to know about the target.
     fn connect(
         &self,
         reactor: &Reactor,
@@ -213,15 +212,15 @@ pub trait Driver: Send + Sync {
     ) -> impl Future<Output = Result<Self::Session, DriverError>>;
 }
 
-/// One worker's connections to a target. Many lanes call [`Session::perform`] at once; it never blocks the thread.
+/// One worker's connections to a target. Many lanes call [`Session::perform`] concurrently; it never blocks the thread.
 pub trait Session {
-    /// Does one operation to its end: acknowledged, failed or timed out.
+    /// Performs one operation to its end: acknowledged, failed or timed out.
     fn perform(&self, op: &Op) -> impl Future<Output = Result<Done, OpError>>;
 
-    /// What the session knows of its connections now.
+    /// The session's current facts about its connections.
     fn facts(&self) -> SessionFacts;
 
-    /// True when the other side has ended the data, as a sender does that closes its connection: an operation that failed
+    /// True when the peer has ended the data, as a sender does by closing its connection: an operation that failed
     /// because of it is no error, and no further one can succeed.
     fn is_over(&self) -> bool {
         false

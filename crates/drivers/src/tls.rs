@@ -1,5 +1,5 @@
-//! Whom to trust at the other end of TLS: the system's authorities, a CA file, one pinned certificate, or anybody. The one
-//! home of it, for data paths and management APIs alike.
+//! Which TLS peers to trust: the system's authorities, a CA file, one pinned certificate, or any. Defined only here,
+//! for data paths and management APIs alike.
 
 mod fingerprint;
 mod verifier;
@@ -18,18 +18,19 @@ pub use fingerprint::Fingerprint;
 pub use verifier::{Explain, ShownCertificate};
 use verifier::{Rule, Verifier};
 
-/// Whose certificates are accepted.
+/// Which certificates are accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trust {
-    /// Those that the system's authorities signed, with the right name.
+    /// Those signed by the system's authorities, with the right name.
     #[default]
     System,
-    /// Those that an authority in this PEM file signed, or that are in it themselves; valid now and with the right name.
+    /// Those signed by an authority in this PEM file, or contained in it themselves; currently valid and with the right
+    /// name.
     CaFile(PathBuf),
-    /// The one with this SHA-256 over its DER form, whatever name it bears.
+    /// The one with this SHA-256 over its DER form, whatever its name.
     Fingerprint(Fingerprint),
-    /// Any: an explicit decision, open to anybody between here and the server.
+    /// Any: an explicit decision that lets anyone between here and the server intercept.
     Insecure,
 }
 
@@ -42,12 +43,12 @@ pub struct CaFileError {
 }
 
 impl Trust {
-    /// The client's side of the handshake for HTTP/1.1, and where the certificate is noted that the server showed.
-    /// `explain` makes the message of a refusal.
+    /// The client configuration for HTTP/1.1, and where the certificate that the server presents is recorded. `explain`
+    /// composes the message after a rejection.
     ///
     /// # Errors
-    /// The CA file cannot be read or holds no certificate. A system without any authorities trusts nobody, which is
-    /// said at the handshake.
+    /// The CA file cannot be read or contains no certificate. A system without any authorities trusts nobody; the
+    /// handshake reports that.
     pub fn client_config(&self, explain: Explain) -> Result<(ClientConfig, ShownCertificate), CaFileError> {
         let provider = Arc::new(ring::default_provider());
         let shown = ShownCertificate::default();
@@ -71,7 +72,7 @@ impl Trust {
         let roots = |certificates: Vec<CertificateDer<'static>>| {
             let mut roots = RootCertStore::empty();
             roots.add_parsable_certificates(certificates);
-            // There is no verifier without any root.
+            // A verifier needs at least one root.
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build().ok()
         };
         Ok(match self {

@@ -1,5 +1,5 @@
-//! TLS on a reactor's stream, on rustls' unbuffered interface: records are decrypted in the buffer they were
-//! received in and encrypted straight into the buffer they are sent from.
+//! TLS on a reactor's stream, with rustls' unbuffered interface: records are decrypted in the receive buffer and
+//! encrypted directly into the send buffer.
 
 use std::io;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{ClientConfig, Error};
 
-/// Ciphertext that is received at once.
+/// Ciphertext received at a time.
 const INBOUND_BYTES: usize = 160 * 1024;
-/// Plaintext that is encrypted and sent at once.
+/// Plaintext encrypted and sent at a time.
 const PLAIN_BYTES: usize = 128 * 1024;
-/// Room for that many bytes as records of 16 KiB, and for a flight of the handshake.
+/// Space for that many bytes in records of 16 KiB, and for a handshake flight.
 const OUTBOUND_BYTES: usize = PLAIN_BYTES + 16 * 1024;
 
 /// A TLS connection.
@@ -26,33 +26,33 @@ pub(crate) struct TlsLink {
     in_end: usize,
     outbound: Option<Buffer>,
     out_end: usize,
-    /// Decrypted bytes for which the receiver had no room; less than one inbound buffer.
+    /// Decrypted bytes that did not fit into the receiver's buffer; less than one inbound buffer.
     stash: Vec<u8>,
     stash_start: usize,
     closed: bool,
 }
 
-/// What a step of the protocol calls for.
+/// What to do next.
 enum Step {
     /// Another step.
     Again,
-    /// Send what is in the outbound buffer, then another step.
+    /// Send the outbound buffer, then another step.
     Transmit,
     /// Receive more ciphertext.
     NeedInput,
-    /// This many bytes of plaintext were delivered; 0 when they were all stashed.
+    /// This many bytes of plaintext were delivered; 0 when all were stashed.
     Data(usize),
-    /// The handshake is over and what was given has been encrypted.
+    /// The handshake is complete and the given data has been encrypted.
     Ready,
     /// The peer has closed its side.
     Closed,
 }
 
 impl TlsLink {
-    /// Does the handshake over a fresh connection.
+    /// Performs the handshake on a new connection.
     ///
     /// # Errors
-    /// I/O errors as they are; refusals of TLS as [`io::ErrorKind::InvalidData`] around the [`rustls::Error`].
+    /// I/O errors unchanged; TLS failures as [`io::ErrorKind::InvalidData`] around the [`rustls::Error`].
     pub(crate) async fn open(
         stream: Stream,
         config: Arc<ClientConfig>,
@@ -100,7 +100,7 @@ impl TlsLink {
         }
     }
 
-    /// Receives plaintext: at least one byte, or 0 once the peer has closed in good order.
+    /// Receives plaintext: at least one byte, or 0 once the peer has closed properly.
     pub(crate) async fn recv(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.stash_start < self.stash.len() {
@@ -127,7 +127,7 @@ impl TlsLink {
         }
     }
 
-    /// One step of the protocol: delivers plaintext to `into`, encrypts `plain` once that is possible.
+    /// One protocol step: delivers plaintext to `into`, encrypts `plain` once possible.
     fn step(&mut self, into: &mut [u8], plain: Option<&[u8]>) -> Result<Step, Error> {
         let inbound = self.inbound.as_mut().expect("given back by every receive");
         let outbound = self.outbound.as_mut().expect("given back by every send");
@@ -153,7 +153,7 @@ impl TlsLink {
                 Step::Again
             }
             ConnectionState::TransmitTlsData(data) => {
-                // It counts as sent because nothing else happens on this connection before the flush.
+                // Counts as sent because nothing else happens on this connection before the flush.
                 data.done();
                 Step::Transmit
             }

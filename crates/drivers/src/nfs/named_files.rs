@@ -38,10 +38,10 @@ pub enum PathState {
 }
 
 impl NfsDriver {
-    /// Looks at files. No single answer may take longer than `limit`.
+    /// Inspects files. No single reply may take longer than `limit`.
     ///
     /// # Errors
-    /// When an export cannot be opened, or something that is no file has the name.
+    /// When an export cannot be opened, or the name belongs to something other than a file.
     pub fn look_at(&self, files: &[NamedPath], limit: Duration) -> Result<Vec<PathState>, DriverError> {
         self.each(files, limit, async |walk, path| {
             let (parent, name) = split(path);
@@ -61,11 +61,11 @@ impl NfsDriver {
         })
     }
 
-    /// Makes files that are missing, empty, and the directories in which they lie. What exists stays as it is. No single
-    /// answer may take longer than `limit`.
+    /// Creates missing files, empty, with their parent directories. Existing ones are left as they are. No single reply
+    /// may take longer than `limit`.
     ///
     /// # Errors
-    /// When an export cannot be opened, or a file cannot be made.
+    /// When an export cannot be opened, or a file cannot be created.
     pub fn make(&self, files: &[NamedPath], limit: Duration) -> Result<(), DriverError> {
         let made = self.each(files, limit, async |walk, path| {
             let (parent, name) = split(path);
@@ -76,7 +76,7 @@ impl NfsDriver {
             let place = DirArgs { directory, name: Name(name.as_bytes()) };
             let arguments = CreateArgs { place, how: CreateHow::Unchecked(attributes) };
             match walk.caller.ask::<CreateOk, WccData>(Procedure::Create, &arguments).await? {
-                // Some servers say that it exists even when nothing was to be checked.
+                // Some servers report EXIST even for an unchecked CREATE.
                 Ok(_) | Err(Status::EXIST) => Ok(()),
                 Err(status) => Err(refused(&walk.config, &format!("CREATE {path}"), status)),
             }
@@ -84,7 +84,7 @@ impl NfsDriver {
         made.map(drop)
     }
 
-    /// Removes files; those that are not there are no error. No single answer may take longer than `limit`.
+    /// Removes files; missing ones are no error. No single reply may take longer than `limit`.
     ///
     /// # Errors
     /// When an export cannot be opened, or a file cannot be removed.
@@ -101,7 +101,7 @@ impl NfsDriver {
         removed.map(drop)
     }
 
-    /// Does the same with each file, at its worker's address.
+    /// Applies `step` to each file, at its worker's address.
     fn each<T>(
         &self,
         files: &[NamedPath],
@@ -129,12 +129,12 @@ impl NfsDriver {
     }
 }
 
-/// An export on which paths are walked.
+/// An export with the directories found so far.
 struct Walk {
     config: NfsConfig,
     caller: Caller,
     root: FileHandle,
-    /// Directories that are there.
+    /// Directories known to exist.
     known: BTreeMap<String, FileHandle>,
 }
 
@@ -144,7 +144,7 @@ impl Walk {
         Ok(Self { config, caller, root, known: BTreeMap::new() })
     }
 
-    /// What has this name: its handle, what it is where that is told, and its size.
+    /// Looks up a name: its handle, its type where the server returns it, and its size.
     async fn find(
         &mut self,
         directory: FileHandle,
@@ -165,7 +165,7 @@ impl Walk {
         Ok(Some((found.file, attributes.map(|attributes| attributes.kind), size)))
     }
 
-    /// A directory by its path; made where it is missing and `make` says so, else `None`.
+    /// A directory by its path; a missing one is created if `make`, else `None`.
     async fn directory(&mut self, path: &str, make: bool) -> Result<Option<FileHandle>, DriverError> {
         if path.is_empty() {
             return Ok(Some(self.root));

@@ -1,4 +1,4 @@
-//! The operations, each as the calls it takes.
+//! The operations, each as a sequence of calls.
 
 use metrics::ErrorKind;
 use wire::nfs3::{
@@ -18,34 +18,34 @@ use super::transfer::Mover;
 use crate::deadlines::Running;
 use crate::{Done, Op, OpError};
 
-/// Why a call did not succeed.
+/// Why a call failed.
 pub(super) struct Fault {
     procedure: Procedure,
     kind: ErrorKind,
     pub(super) status: Option<Status>,
-    /// The call was sent more than once, so that its own first execution may be in the way.
+    /// The call was sent more than once, so its own first execution may have caused the error.
     repeated: bool,
     text: Box<str>,
 }
 
-/// A file that can be worked on.
+/// A file ready for I/O.
 #[derive(Clone, Copy)]
 pub(super) struct Opened {
     pub(super) file: FileHandle,
-    /// Its size, when that came along.
+    /// Its size, if the server returned it.
     pub(super) size: Option<u64>,
-    /// The handle is one from before: it may be stale.
+    /// The handle comes from the cache and may be stale.
     pub(super) known: bool,
 }
 
-/// One operation under way.
+/// An operation in progress.
 pub(super) struct Operation<'a> {
     pub(super) session: &'a NfsSession,
     pub(super) op: &'a Op,
     pub(super) connection: &'a Connection,
     /// The lane's own slot.
     pub(super) slot: u32,
-    /// Until when it may take.
+    /// The operation's deadline.
     running: Running<'a>,
     pub(super) done: Done,
 }
@@ -58,7 +58,7 @@ impl<'a> Operation<'a> {
         Self { session, op, connection, slot, running, done: Done::default() }
     }
 
-    /// The seam's result.
+    /// Converts to the result that the engine expects.
     #[inline]
     pub(super) fn result(self, result: Result<(), Fault>) -> Result<Done, OpError> {
         match result {
@@ -92,7 +92,7 @@ impl<'a> Operation<'a> {
         self.connection.call(slot, call, self.running.due_ns, arguments)
     }
 
-    /// A call in the lane's own slot, to its end.
+    /// Makes a call in the lane's own slot and waits for its end.
     #[inline]
     pub(super) async fn call<C: Call>(
         &mut self,
@@ -103,7 +103,7 @@ impl<'a> Operation<'a> {
         self.settle(&ticket).await
     }
 
-    /// Waits for a call's end, calling again when the server asks for that.
+    /// Waits for a call's end, repeating it when the server asks for that.
     pub(super) async fn settle<C: Call>(&mut self, ticket: &Ticket<'a, C>) -> Result<C::Reply, Fault> {
         let mut later = Later::new();
         loop {
@@ -144,12 +144,12 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Forgets the operation's file.
+    /// Drops the operation's file from the handle cache.
     fn forget(&self) {
         self.session.handles.borrow_mut().forget(self.op.object);
     }
 
-    /// The operation's file, by a LOOKUP when its handle is not known.
+    /// Opens the operation's file, with a LOOKUP when its handle is not cached.
     #[inline]
     pub(super) async fn open(&mut self) -> Result<Opened, Fault> {
         let known = self.session.handles.borrow().get(self.op.object);
@@ -159,8 +159,8 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// The file once more, when what was known of it turned out to be stale: it may have been removed and made again
-    /// by another worker. The repetition is counted.
+    /// Looks the file up again after its cached handle turned out to be stale: another worker may have removed and
+    /// recreated it. The repetition is counted.
     async fn open_again(&mut self, opened: Opened, fault: Fault) -> Result<FileHandle, Fault> {
         if !opened.known || fault.kind != ErrorKind::Stale {
             return Err(fault);
@@ -179,7 +179,7 @@ impl<'a> Operation<'a> {
         self.forget();
         let file = match self.call(Create, &arguments).await {
             Ok(file) => file,
-            // Made by the first of several sends, whose answer was lost.
+            // Created by an earlier transmission, whose reply was lost.
             Err(fault) if fault.repeated && fault.status == Some(Status::EXIST) => None,
             Err(fault) => return Err(fault),
         };
@@ -244,7 +244,7 @@ impl<'a> Operation<'a> {
         }
         match self.call(Getattr, &opened.file).await {
             Ok(()) => Ok(()),
-            // The LOOKUP brings the attributes, or GETATTR does.
+            // LOOKUP returns the attributes, or else GETATTR does.
             Err(fault) => {
                 let file = self.open_again(opened, fault).await?;
                 self.call(Getattr, &file).await
@@ -257,13 +257,13 @@ impl<'a> Operation<'a> {
         let place = DirArgs { directory, name: Name(name.as_bytes()) };
         self.forget();
         match self.call(Remove, &place).await {
-            // Removed by the first of several sends, whose answer was lost.
+            // Removed by an earlier transmission, whose reply was lost.
             Err(fault) if !(fault.repeated && fault.status == Some(Status::NOENT)) => Err(fault),
             _ => Ok(()),
         }
     }
 
-    /// One page of our directory: it goes on where the lane's last one ended, and begins anew after the end.
+    /// Fetches one page of our directory: continues where the lane's last one ended, and restarts after the end.
     pub(super) async fn list(&mut self) -> Result<(), Fault> {
         let listing = &self.session.lanes[self.op.lane as usize].listing;
         let LaneListing { cookie, verifier } = listing.get();

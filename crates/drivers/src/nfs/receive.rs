@@ -1,4 +1,4 @@
-//! The receiving task: one reused buffer, replies parsed where they lie; and the way back after a loss.
+//! The receiving task: one reused buffer, replies parsed in place, and reconnection after a loss.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,24 +10,24 @@ use super::connection::{Connection, Loss};
 use super::incoming::{Garbage, Incoming};
 use crate::Sink;
 
-/// With this many large READs in flight it pays to wait until much has come: the connection is busy anyway.
-/// With fewer, copying a payload only when all of it is there would add to its latency.
+/// With this many large READs in flight it pays to wait for more data per receive: the connection is busy anyway. With
+/// fewer, copying a payload only once all of it is there would add to its latency.
 const MANY_READS: u32 = 4;
-/// What is waited for with fewer.
+/// Bytes to wait for with fewer.
 const PIECE: usize = 128 * 1024;
-/// Bytes received at once when the payload that follows is to be dropped in the kernel: enough for the
-/// head of a READ reply with the usual empty verifier (136 bytes).
+/// Bytes received at a time when the payload that follows will be discarded in the kernel: enough for the head of a
+/// READ reply with the usual empty verifier (136 bytes).
 const HEAD_WINDOW: usize = 192;
-/// A payload shorter than this is not worth a call of its own to drop it.
+/// A shorter payload is not worth a system call of its own to discard it.
 const DISCARD_MIN: usize = 8 * 1024;
-/// First wait before the next attempt to connect; it doubles up to the last.
+/// First wait before reconnecting; each one doubles, up to the last.
 const BACKOFF_FIRST: Duration = Duration::from_millis(50);
 const BACKOFF_LAST: Duration = Duration::from_secs(1);
 
-/// Receives for as long as the connection is served.
+/// Receives while the connection is served.
 pub(super) async fn run(connection: Rc<Connection>) {
     let mut buffer = connection.reactor.registered_buffer(connection.settings.receive_bytes);
-    // Attempts in a row that brought nothing.
+    // Consecutive attempts that brought nothing.
     let mut fruitless = 0;
     loop {
         let stream = connection.stream.borrow().clone();
@@ -51,7 +51,7 @@ pub(super) async fn run(connection: Rc<Connection>) {
     }
 }
 
-/// One attempt to make the connection again.
+/// One attempt to reconnect.
 async fn connect(connection: &Connection) -> Result<Stream, Box<str>> {
     let settings = &connection.settings;
     let limit = settings.connect_timeout.min(settings.op_timeout);
@@ -68,7 +68,7 @@ async fn connect(connection: &Connection) -> Result<Stream, Box<str>> {
     }
 }
 
-/// Receives until the connection is lost. Says why, and whether whole replies had come before.
+/// Receives until the connection is lost. Returns why, and whether complete replies had arrived before.
 async fn converse(connection: &Connection, stream: &Stream, mut buffer: Buffer) -> (Loss, bool, Buffer) {
     let settings = &connection.settings;
     let mut incoming = Incoming::new(settings.record_limit(), settings.payload, settings.sink);
@@ -108,7 +108,7 @@ async fn converse(connection: &Connection, stream: &Stream, mut buffer: Buffer) 
         }
         let now_ns = connection.reactor.now();
         connection.last_received_ns.set(now_ns);
-        // The record may have ended with what was dropped.
+        // The record may have ended with the discarded bytes.
         if let Err(Garbage(text)) = incoming.feed(&[], &mut connection.table.borrow_mut(), now_ns) {
             break Loss { kind: Some(ErrorKind::Protocol), text };
         }

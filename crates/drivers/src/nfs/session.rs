@@ -1,4 +1,4 @@
-//! A worker's session: its connections, its lanes, and what it knows of the export.
+//! A worker's session: its connections, its lanes, and what it knows about the export.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -22,8 +22,8 @@ use super::operation::Operation;
 use crate::deadlines::{Deadlines, Watching};
 use crate::{Done, DriverError, Op, OpError, ReconnectReason, Session, SessionFacts, WorkerContext};
 
-/// Bytes of send and receive buffers that a worker's connections share. Of a receive buffer half that much is the
-/// most that is of use; a send buffer is better small enough to stay in the core's own cache.
+/// Total bytes of send and of receive buffers, divided among a worker's connections. For a receive buffer, half of that
+/// is the maximum of any use; a send buffer should be small enough to stay in the core's own cache.
 const SEND_BYTES: usize = 1 << 20;
 const RECEIVE_BYTES: usize = 2 << 20;
 
@@ -32,30 +32,30 @@ pub struct NfsSession {
     pub(super) reactor: Reactor,
     pub(super) connections: Vec<Served>,
     pub(super) lanes: Vec<Lane>,
-    /// Handles of the files that any lane met.
+    /// Handles of the files seen by any lane.
     pub(super) handles: RefCell<Handles>,
     /// Our directory; with named files, the export's root.
     pub(super) directory: FileHandle,
     pub(super) named: Option<Arc<ExportFiles>>,
-    /// Directories in which named files lie.
+    /// Directories of named files.
     pub(super) directories: Directories,
     pub(super) read_size: u32,
     pub(super) write_size: u32,
     pub(super) stable: bool,
-    /// When the lanes' operations are due.
+    /// Deadlines of the lanes' operations.
     pub(super) deadlines: Rc<Deadlines>,
     _watching: Watching,
-    /// Server, export and directory, as messages name them.
+    /// Server, export and directory as shown in messages.
     pub(super) label: String,
 }
 
-/// A lane's memory.
+/// State of a lane.
 #[derive(Default)]
 pub(super) struct Lane {
     pub(super) listing: Cell<LaneListing>,
     /// The path of a named file.
     pub(super) path: Cell<String>,
-    /// A block that comes by several READs and is judged as a whole.
+    /// A block that arrives by several READs and is verified as a whole.
     pub(super) block: RefCell<Vec<u8>>,
 }
 
@@ -136,7 +136,7 @@ impl NfsSession {
         })
     }
 
-    /// A lane's connection and its own slot there.
+    /// A lane's connection and its own slot on it.
     #[inline]
     pub(super) fn place_of(&self, lane: u32) -> (&Connection, u32) {
         let count = self.connections.len() as u32;
@@ -144,7 +144,7 @@ impl NfsSession {
     }
 }
 
-/// The part that all calls have in common.
+/// The part shared by all calls.
 fn template(credential: &[u8]) -> Vec<u8> {
     let mut template = Vec::new();
     begin_record(&mut template);

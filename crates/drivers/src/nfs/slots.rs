@@ -1,7 +1,7 @@
-//! The table of calls of one connection: preallocated, found by transaction number without searching.
+//! The table of a connection's calls: preallocated, indexed by transaction id without searching.
 //!
-//! A transaction number (XID) is a slot's index in the low bits and the slot's generation in the high ones. A
-//! slot gets a new generation for every call, so a reply to a call that was given up is recognised as late.
+//! A transaction id (XID) has a slot's index in its low bits and the slot's generation in its high bits. A slot gets a
+//! new generation for every call, so that a reply to an abandoned call is recognised as late.
 
 use metrics::{ErrorKind, OpKind};
 use reactor::Signal;
@@ -12,7 +12,7 @@ use crate::Op;
 
 /// Bytes reserved for a call without its payload: header, credential, handle and a name fit.
 const MESSAGE_BYTES: usize = 1024;
-/// How far back a generation is believed to have been a call of ours.
+/// How many generations back an id still counts as a late reply to our call.
 const LATE_GENERATIONS: u32 = 4096;
 
 /// A piece of an object.
@@ -21,29 +21,29 @@ pub(super) struct Piece {
     pub(super) object: u64,
     pub(super) offset: u64,
     pub(super) len: u32,
-    /// Which of the successive contents is written, or expected.
+    /// Which of the successive contents is written or expected.
     pub(super) generation: u32,
-    /// The operation's range, of which this is a piece.
+    /// The operation's range that contains this piece.
     pub(super) block_offset: u64,
     pub(super) block_len: u64,
 }
 
 impl Piece {
-    /// The operation that it is a piece of, as payloads know it.
+    /// The operation that the piece belongs to, in the form that payloads take.
     #[inline]
     pub(super) fn op(&self) -> Op {
         let Self { object, generation, block_offset: offset, block_len: len, .. } = *self;
         Op::new(OpKind::Read, 0, object).range(offset, len).generation(generation)
     }
 
-    /// What is left of it behind its first `done` bytes; `None` when that is all of it.
+    /// The rest after its first `done` bytes; `None` when nothing is left.
     #[inline]
     pub(super) fn behind(&self, done: u32) -> Option<Self> {
         let left = self.len.checked_sub(done).filter(|left| *left > 0)?;
         Some(Self { offset: self.offset + u64::from(done), len: left, ..*self })
     }
 
-    /// Where in the operation's range it begins.
+    /// Its offset in the operation's range.
     #[inline]
     pub(super) fn at(&self) -> u64 {
         self.offset - self.block_offset
@@ -56,7 +56,7 @@ pub(super) enum Answer {
     Reply(Reply),
     /// The procedure failed.
     Status(Status),
-    /// The call did not get as far as that.
+    /// The call failed before the procedure ran.
     Failed(ErrorKind, Box<str>),
 }
 
@@ -64,58 +64,58 @@ pub(super) enum Answer {
 pub(super) struct Slot {
     pub(super) xid: u32,
     pub(super) waiting: bool,
-    /// Record mark, RPC header and arguments; kept for sending again.
+    /// Record mark, RPC header and arguments; kept for retransmission.
     pub(super) message: Vec<u8>,
     pub(super) expect: Expect,
     pub(super) deadline_ns: u64,
-    /// How often it was put on a wire.
+    /// How often it was transmitted.
     pub(super) sends: u32,
-    /// It was not put on a wire yet under its present number.
+    /// Not yet transmitted under its current id.
     pub(super) fresh: bool,
-    /// When it was last put on a wire.
+    /// When it was last transmitted.
     pub(super) sent_ns: u64,
-    /// It is, or may be, on the wire of the present connection.
+    /// It is, or may be, on the wire of the current connection.
     pub(super) on_wire: bool,
-    /// How often its connection was lost, and as what that counts.
+    /// How often its connection was lost, and the kind of error to count.
     pub(super) losses: u32,
     pub(super) loss: Option<ErrorKind>,
     pub(super) first_byte_ns: Option<u64>,
-    /// The payload of a READ, when it can be judged only as a part of its whole block.
+    /// The payload of a READ, when it can be verified only as part of its whole block.
     pub(super) gathered: Vec<u8>,
     pub(super) answer: Option<Answer>,
     pub(super) signal: Signal,
 }
 
-/// Where a transaction number leads.
+/// What a transaction id refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// To the call in this slot.
+    /// The call in this slot.
     Waiting(u32),
-    /// To a call that was given up, or answered before.
+    /// A call that was abandoned, or answered before.
     Late,
-    /// Nowhere: no such call was ever made.
+    /// Nothing: no such call was ever made.
     Unknown,
 }
 
 /// All calls of one connection.
 pub(super) struct Table {
     pub(super) slots: Vec<Slot>,
-    /// Slots beyond those that belong to a lane each, for operations that need several calls at once.
+    /// Slots that belong to no lane, for operations that need several calls at once.
     spare: Vec<u32>,
     lanes: u32,
     index_bits: u32,
     /// Calls that wait for a reply.
     waiting: u32,
-    /// Reads that wait and whose payload is worth dropping in the kernel.
+    /// Waiting READs whose payload is worth discarding in the kernel.
     pub(super) large_reads: u32,
-    /// Reads at least this long count as large.
+    /// Minimum length of a large READ.
     large_read: u32,
     pub(super) late_replies: u64,
 }
 
 impl Table {
-    /// A table with one slot for each lane and `spare` more. The generations begin at random places so
-    /// that the server's memory of an earlier run from the same port is not asked by accident.
+    /// A table with one slot per lane and `spare` more. Generations start at random values, so that the server's reply
+    /// cache does not return entries of an earlier run from the same port.
     pub(super) fn new(lanes: u32, spare: u32, large_read: u32, mut signal: impl FnMut() -> Signal) -> Self {
         let count = lanes + spare;
         let index_bits = u32::BITS - count.saturating_sub(1).leading_zeros();
@@ -154,7 +154,7 @@ impl Table {
         self.spare.pop()
     }
 
-    /// Ends the use of a slot: a call that still waits is given up, a spare slot is free again.
+    /// Releases a slot: a waiting call is abandoned, and a spare slot becomes free.
     pub(super) fn release(&mut self, index: u32) {
         self.settle(index, None);
         if index >= self.lanes {
@@ -162,7 +162,7 @@ impl Table {
         }
     }
 
-    /// Makes the slot's message, written by now, a new call.
+    /// Turns the slot's message, already written, into a new call.
     pub(super) fn begin(&mut self, index: u32) -> u32 {
         let step = 1u32 << self.index_bits;
         let (large_read, slot) = (self.large_read, &mut self.slots[index as usize]);
@@ -183,7 +183,7 @@ impl Table {
         slot.xid
     }
 
-    /// Ends a call, with its answer or without; does nothing when it has ended already.
+    /// Ends a call, with or without its reply; does nothing if it has already ended.
     #[inline]
     pub(super) fn settle(&mut self, index: u32, answer: Option<Answer>) {
         let (large_read, slot) = (self.large_read, &mut self.slots[index as usize]);
@@ -201,7 +201,7 @@ impl Table {
         }
     }
 
-    /// Finds the call of a transaction number.
+    /// Finds the call with a transaction id.
     #[inline]
     pub(super) fn find(&self, xid: u32) -> Found {
         let index = xid & ((1u32 << self.index_bits) - 1);
@@ -213,19 +213,19 @@ impl Table {
         if behind <= LATE_GENERATIONS { Found::Late } else { Found::Unknown }
     }
 
-    /// The call of this very number, if it still waits.
+    /// The call with exactly this id, if it still waits.
     pub(super) fn current(&mut self, index: u32, xid: u32) -> Option<&mut Slot> {
         let slot = &mut self.slots[index as usize];
         (slot.waiting && slot.xid == xid).then_some(slot)
     }
 
-    /// True while the call of this very number waits.
+    /// True while the call with exactly this id waits.
     pub(super) fn is_current(&self, index: u32, xid: u32) -> bool {
         let slot = &self.slots[index as usize];
         slot.waiting && slot.xid == xid
     }
 
-    /// True when nobody waits for anything.
+    /// True when no call waits.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting == 0
     }

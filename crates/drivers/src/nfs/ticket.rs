@@ -1,27 +1,27 @@
-//! A call under way, as the operation that made it holds it.
+//! A call in progress, as held by the operation that made it.
 
 use std::marker::PhantomData;
 
 use super::connection::Connection;
 use super::slots::Answer;
 
-/// A call of a procedure that was started. Dropping it gives the call up.
+/// A started call. Dropping it abandons the call.
 pub(super) struct Ticket<'a, C> {
     connection: &'a Connection,
     slot: u32,
     call: PhantomData<C>,
 }
 
-/// A call's end.
+/// The outcome of a call.
 pub(super) struct Ended {
     pub(super) answer: Answer,
-    /// How often it was sent.
+    /// How often it was transmitted.
     pub(super) sends: u32,
     pub(super) first_byte_ns: Option<u64>,
 }
 
 impl<'a, C> Ticket<'a, C> {
-    /// The call that was begun in a slot.
+    /// The call started in a slot.
     pub(super) fn new(connection: &'a Connection, slot: u32) -> Self {
         Self { connection, slot, call: PhantomData }
     }
@@ -44,24 +44,24 @@ impl<'a, C> Ticket<'a, C> {
         Some(Ended { answer, sends: slot.sends, first_byte_ns: slot.first_byte_ns })
     }
 
-    /// The payload of a READ that was gathered; it is given back by [`Ticket::return_gathered`], to be used again.
+    /// The collected payload of a READ; [`Ticket::return_gathered`] returns the buffer for reuse.
     pub(super) fn take_gathered(&self) -> Vec<u8> {
         std::mem::take(&mut self.connection.table.borrow_mut().slots[self.slot as usize].gathered)
     }
 
-    /// Gives the memory of a gathered payload back.
+    /// Returns the buffer of a collected payload.
     pub(super) fn return_gathered(&self, data: Vec<u8>) {
         self.connection.table.borrow_mut().slots[self.slot as usize].gathered = data;
     }
 
-    /// Keeps the slot for another call; this one has ended.
+    /// Keeps the slot for another call, now that this one has ended.
     pub(super) fn into_slot(self) -> u32 {
         let slot = self.slot;
         std::mem::forget(self);
         slot
     }
 
-    /// Makes the same call once more, under a new transaction number.
+    /// Repeats the call under a new transaction id.
     pub(super) fn again(&self) {
         let mut table = self.connection.table.borrow_mut();
         let xid = table.begin(self.slot);

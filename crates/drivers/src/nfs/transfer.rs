@@ -1,4 +1,4 @@
-//! READ and WRITE of an operation's range, in as many calls as the server's limits ask for.
+//! READ and WRITE of an operation's range, in as many calls as the server's limits require.
 
 use metrics::ErrorKind;
 use wire::nfs3::{FileHandle, Procedure, ReadArgs, Stability, WriteHead};
@@ -10,21 +10,21 @@ use super::slots::Piece;
 use super::ticket::Ticket;
 use crate::Op;
 
-/// Calls of one operation in flight at once when it is larger than the server's limit.
+/// Calls in flight for one operation that exceeds the server's limit.
 const SPLIT_DEPTH: usize = 16;
 
-/// READ or WRITE: what moves a piece.
+/// READ or WRITE: the call that moves a piece.
 pub(super) trait Mover: Call {
-    /// A file that is not there is made, where files are named ones.
+    /// Missing files are created, where files have names chosen by the user.
     const MAKES_FILES: bool;
 
     /// The call that moves a piece of a file.
     fn of(session: &NfsSession, file: FileHandle, piece: Piece) -> (Self, Self::Arguments<'static>);
 
-    /// The most that one call moves, in bytes.
+    /// Maximum bytes moved by one call.
     fn bytes_max(session: &NfsSession) -> u32;
 
-    /// Checks what a call brought; says how many bytes it moved.
+    /// Checks a call's reply; returns how many bytes it moved.
     fn moved(
         operation: &Operation<'_>,
         piece: Piece,
@@ -32,12 +32,12 @@ pub(super) trait Mover: Call {
         ticket: &Ticket<'_, Self>,
     ) -> Result<u32, Fault>;
 
-    /// Judges a range that was moved by several calls.
+    /// Verifies a range moved by several calls.
     fn judge(operation: &Operation<'_>) -> Result<(), Fault>;
 }
 
 impl<'a> Operation<'a> {
-    /// Reads or writes the operation's range, in as many calls as the server's limit asks for.
+    /// Reads or writes the operation's range, in as many calls as the server's limit requires.
     pub(super) async fn transfer<M: Mover>(&mut self, file: FileHandle) -> Result<(), Fault> {
         let size = u64::from(M::bytes_max(self.session));
         let len = self.op.len;
@@ -56,7 +56,7 @@ impl<'a> Operation<'a> {
                 let spare = self.connection.table.borrow_mut().take_spare();
                 let slot = match spare {
                     Some(slot) => slot,
-                    // Nobody else uses the lane's own slot, so that there is always one way on.
+                    // Nothing else uses the lane's own slot, so progress is always possible.
                     None if begun == ended => self.slot,
                     None => break,
                 };
@@ -69,7 +69,7 @@ impl<'a> Operation<'a> {
             if begun == ended {
                 return fault.map_or_else(|| M::judge(self), Err);
             }
-            // Every call that was begun is waited for, also after a fault: nothing is left behind.
+            // Every started call is waited for, even after a fault: none is left behind.
             let oldest = tickets[ended % SPLIT_DEPTH].take();
             let (ticket, piece) = oldest.expect("begun and not ended");
             ended += 1;
@@ -79,8 +79,8 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Waits for a READ or WRITE, and asks for the rest for as long as answers move less than was asked for, in the same
-    /// slot. Says how many calls it took.
+    /// Waits for a READ or WRITE, and requests the rest in the same slot while replies move less than requested.
+    /// Returns the number of calls.
     #[inline]
     async fn finish<M: Mover>(
         &mut self,
@@ -114,7 +114,7 @@ impl<'a> Operation<'a> {
         self.begin(slot, call, &arguments)
     }
 
-    /// Judges a block that came by one READ; the payload of one of several is put in its place.
+    /// Verifies a block that arrived by one READ; with several READs, copies the payload to its place in the block.
     fn gather(&self, piece: Piece, ticket: &Ticket<'_, Read>) -> Result<(), Fault> {
         let data = ticket.take_gathered();
         let result = if data.len() as u64 == piece.block_len {
@@ -194,7 +194,7 @@ impl Mover for Write {
         Written { bytes, committed, verifier }: Written,
         _: &Ticket<'_, Self>,
     ) -> Result<u32, Fault> {
-        // A server may write less than it was given (RFC 1813, 3.3.7), but not more, and not nothing.
+        // A server may write less than it was given (RFC 1813, 3.3.7), but neither more nor nothing.
         if bytes > piece.len || (bytes == 0 && piece.len > 0) {
             let text = format!("the server wrote {bytes} of {} bytes at offset {}", piece.len, piece.offset);
             return Err(operation.fault(Procedure::Write, ErrorKind::Length, text));

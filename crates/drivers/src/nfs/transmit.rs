@@ -1,6 +1,6 @@
-//! The sending task: gathers calls into one buffer, makes the payload of WRITEs right there, and sends.
+//! The sending task: collects calls into one buffer, generates the payload of WRITEs there, and sends.
 //!
-//! The buffer is small enough to stay in the core's cache between being filled and being copied by the kernel.
+//! The buffer is small enough to stay in the core's cache from when it is filled until the kernel copies it.
 
 use std::rc::Rc;
 
@@ -8,20 +8,20 @@ use super::calls::Expect;
 use super::connection::Connection;
 use super::slots::Piece;
 
-/// A payload that is being sent, and the padding behind it.
+/// A payload being sent, and the padding after it.
 struct Filling {
     piece: Piece,
     padding: usize,
 }
 
-/// Sends whatever is queued, for as long as the connection is served.
+/// Sends whatever is queued, while the connection is served.
 pub(super) async fn run(connection: Rc<Connection>) {
     let mut buffer = connection.reactor.registered_buffer(connection.settings.send_bytes);
     let mut filling = None;
     let mut epoch = connection.epoch.get();
     loop {
         if epoch != connection.epoch.get() {
-            // What was half sent is sent again from its beginning.
+            // A partly sent message is sent again from its start.
             epoch = connection.epoch.get();
             filling = None;
         }
@@ -38,7 +38,7 @@ pub(super) async fn run(connection: Rc<Connection>) {
         let result;
         (result, buffer) = stream.send_all(buffer, 0..filled).await;
         if result.is_err() {
-            // The receiving task sees the end of the stream and makes a new one.
+            // The receiving task sees the end of the stream and reconnects.
             stream.shutdown();
             drop(stream);
             while epoch == connection.epoch.get() {
@@ -48,7 +48,7 @@ pub(super) async fn run(connection: Rc<Connection>) {
     }
 }
 
-/// Fills the buffer from the queue; returns how many bytes there are to send.
+/// Fills the buffer from the queue; returns the number of bytes to send.
 fn gather(connection: &Connection, buffer: &mut [u8], filling: &mut Option<Filling>) -> usize {
     let mut table = connection.table.borrow_mut();
     let mut queue = connection.queue.borrow_mut();
@@ -64,7 +64,7 @@ fn gather(connection: &Connection, buffer: &mut [u8], filling: &mut Option<Filli
         }
         let Some(&(index, xid)) = queue.front() else { return filled };
         let Some(slot) = table.current(index, xid) else {
-            // Given up before it was sent.
+            // Abandoned before it was sent.
             queue.pop_front();
             continue;
         };
@@ -89,7 +89,7 @@ fn gather(connection: &Connection, buffer: &mut [u8], filling: &mut Option<Filli
 }
 
 impl Filling {
-    /// Makes as much as fits.
+    /// Generates as much as fits.
     fn fill(&mut self, connection: &Connection, out: &mut [u8]) -> usize {
         let (data, rest) = out.split_at_mut(out.len().min(self.piece.len as usize));
         connection.settings.payload.fill_op(&self.piece.op(), self.piece.at(), data);

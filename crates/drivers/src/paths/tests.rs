@@ -1,4 +1,4 @@
-//! Which way connections go, and how that is written.
+//! Paths of connections, and how they are written.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The payload by the AES instructions of AArch64, which divide a round otherwise than x86 does: `AESE` adds the
-//! key *before* substituting, so that the keys shift by one and the last is added by itself.
+//! The payload with the AES instructions of AArch64, which divide a round differently from x86: `AESE` adds the key
+//! *before* the substitution, so the keys shift by one and the last is added separately.
 
 use std::arch::aarch64::{
     uint8x16_t, vaeseq_u8, vaesmcq_u8, vdupq_n_u8, veorq_u8, vld1q_u8, vmaxvq_u8, vorrq_u8, vst1q_u8,
@@ -7,12 +7,12 @@ use std::arch::aarch64::{
 
 use super::{BLOCK, CHUNK, Keys, Path, ROUNDS};
 
-/// Blocks in flight: a round takes two to four cycles, and one or two can begin in each.
+/// Blocks in flight: a round takes two to four cycles, and one or two can start per cycle.
 const DEPTH: usize = 8;
 const STEP: usize = BLOCK * DEPTH;
 const _: () = assert!(CHUNK.is_multiple_of(STEP));
 
-/// Adds the path if this processor has it.
+/// Adds the path if the CPU supports it.
 pub(super) fn push_available(paths: &mut Vec<Path>) {
     if std::arch::is_aarch64_feature_detected!("aes") {
         paths.push(Path { name: "AArch64 AES", fill, verify });
@@ -20,12 +20,12 @@ pub(super) fn push_available(paths: &mut Vec<Path>) {
 }
 
 fn fill(keys: &Keys, object: u64, block: u64, out: &mut [u8]) {
-    // SAFETY: the path is listed only when the processor has the feature.
+    // SAFETY: the path is listed only when the CPU has the feature.
     unsafe { fill_with(keys, object, block, out) }
 }
 
 fn verify(keys: &Keys, object: u64, block: u64, data: &[u8]) -> Option<usize> {
-    // SAFETY: the path is listed only when the processor has the feature.
+    // SAFETY: the path is listed only when the CPU has the feature.
     unsafe { verify_with(keys, object, block, data) }
 }
 
@@ -38,7 +38,7 @@ fn register(low: u64, high: u64) -> uint8x16_t {
     unsafe { vld1q_u8(bytes.as_ptr()) }
 }
 
-/// The next blocks from number `block` on.
+/// The next blocks, starting at number `block`.
 #[inline]
 #[target_feature(enable = "aes")]
 fn make(keys: &[uint8x16_t; ROUNDS + 1], object: u64, block: u64) -> [uint8x16_t; DEPTH] {

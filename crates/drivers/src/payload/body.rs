@@ -1,5 +1,5 @@
-//! What blocks hold, but for their headers: fresh bytes, zeros or a pattern, or fresh bytes with a part of each
-//! chunk that compresses to nothing.
+//! Content of blocks apart from headers: fresh bytes, zeros or a pattern, or fresh bytes with a compressible part in
+//! each chunk.
 
 use content::{Content, ContentKind};
 
@@ -7,10 +7,10 @@ use super::Payload;
 use super::pattern::Pattern;
 use crate::Op;
 
-/// Parts of a percent that shares are kept to.
+/// Shares are kept in units of a percent divided by this.
 const PARTS: f64 = 1e6;
 
-/// What blocks hold.
+/// Content of blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Body {
     base: Base,
@@ -25,24 +25,24 @@ enum Base {
     Pattern(Pattern),
 }
 
-/// The end of each chunk is zeros or the pattern, its beginning is fresh.
+/// The end of each chunk is zeros or the pattern; its start is fresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Compress {
     /// In bytes; 0: the whole block.
     chunk: u64,
-    /// Of each chunk, in millionths of a percent.
+    /// Share of each chunk, in millionths of a percent.
     share: u64,
 }
 
-/// A stretch of a block that is of one kind.
+/// A range of a block with one type of content.
 struct Stretch {
     len: usize,
-    /// Where in the pattern it begins, when it is not fresh.
+    /// Its offset in the pattern, if it is not fresh.
     fixed_at: Option<u64>,
 }
 
 impl Body {
-    /// What a content says.
+    /// The body for a content specification.
     pub(super) fn new(content: &Content) -> Self {
         let base = match &content.kind {
             ContentKind::Fresh => Base::Fresh,
@@ -51,7 +51,7 @@ impl Body {
         };
         let share = (content.compress_percent.clamp(0.0, 100.0) * PARTS).round() as u64;
         let compress = Compress { chunk: content.chunk_bytes, share };
-        // Zeros are zeros, however much of them is to compress.
+        // Zeros stay zeros, whatever share is to be compressible.
         Self { compress: (share > 0 && base != Base::Zeros).then_some(compress), base }
     }
 
@@ -60,17 +60,17 @@ impl Body {
         Self { base: pattern.map_or(Base::Fresh, Base::Pattern), compress: None }
     }
 
-    /// True when that is all that the payload makes by itself.
+    /// True when the payload alone generates this content.
     pub(super) fn is_fresh(&self) -> bool {
         self.base == Base::Fresh && self.compress.is_none()
     }
 
-    /// True when the bytes are the same whoever writes them.
+    /// True when the bytes do not depend on who writes them.
     pub(super) fn is_fixed(&self) -> bool {
         self.base != Base::Fresh && self.compress.is_none()
     }
 
-    /// Writes the bytes from `at` of the operation's block on.
+    /// Writes the bytes from offset `at` of the operation's block.
     pub(super) fn fill(&self, payload: &Payload, op: &Op, mut at: u64, mut out: &mut [u8]) {
         while !out.is_empty() {
             let stretch = self.stretch(op, at, out.len());
@@ -85,7 +85,7 @@ impl Body {
         }
     }
 
-    /// Where `data`, which was read from `at` of the operation's block on, differs first.
+    /// The first difference in `data`, which was read from offset `at` of the operation's block.
     pub(super) fn differs(&self, payload: &Payload, op: &Op, at: u64, data: &[u8]) -> Option<usize> {
         let mut done = 0;
         while done < data.len() {
@@ -108,7 +108,7 @@ impl Body {
         None
     }
 
-    /// The stretch that begins at `at`, of at most this many bytes.
+    /// The range that starts at `at`, of at most this many bytes.
     fn stretch(&self, op: &Op, at: u64, most: usize) -> Stretch {
         let Some(Compress { chunk, share }) = self.compress else {
             return Stretch { len: most, fixed_at: (self.base != Base::Fresh).then_some(at) };

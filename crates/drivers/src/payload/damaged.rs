@@ -1,19 +1,19 @@
-//! Blocks that differ from what was written, handed on as they were read and as they should be.
+//! Blocks that differ from what was written, reported with received and expected data.
 
-/// A block, or the part of it that a header stands for, that was read and is not what was written.
+/// A block that was read and differs from what was written, or the part of it that one header covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damaged {
     /// Number of the file.
     pub object: u64,
-    /// Where in the file it begins.
+    /// Its offset in the file.
     pub offset: u64,
-    /// What was read.
+    /// The received data.
     pub received: Vec<u8>,
-    /// What should have been read, as far as it can be known: of a block that somebody else wrote, what this payload writes.
+    /// The expected data, as far as it is known: for a block of another writer, what this payload would write.
     pub expected: Vec<u8>,
 }
 
-/// Who is told of them.
+/// Receiver of damaged blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Keeper(pub(super) &'static (dyn Fn(Damaged) + Send + Sync));
 

@@ -1,7 +1,7 @@
-//! What data is that is not what was expected: an old write, another place's block, zeros, flipped bits, or foreign.
+//! Identifies unexpected data: an old write, a block of another place, zeros, flipped bits, or foreign data.
 //!
-//! A payload block is a permuted counter, so that a block which this run wrote says from which object, place and
-//! generation it is. What that claims is then confirmed by making those bytes anew and comparing.
+//! A payload block is a permuted counter, so a block that this run wrote reveals its object, place and generation. That
+//! claim is then confirmed by generating those bytes again and comparing.
 
 use std::fmt;
 
@@ -9,61 +9,61 @@ use super::invert::invert;
 use super::shape::{DUPLICATES, PLACE_BITS, Source, UNIT, UNIT_BLOCKS, WORKING_SET};
 use super::{BLOCK, Mismatch, Payload};
 
-/// Bits of a stream's position that are the offset in the object; those above are the generation.
+/// Bits of a stream position that hold the offset in the object; the higher bits hold the generation.
 const OFFSET_BITS: u32 = 48;
 const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
-/// This many differing bits of a block's 128 count as flipped; of unrelated data about 64 differ, and 16 or fewer
-/// in one of 10^18 blocks.
+/// Up to this many differing bits of a block's 128 count as flipped; unrelated data differs in about 64, and in 16 or
+/// fewer for only one in 10^18 blocks.
 const FLIPPED_MAX: u32 = 16;
 
-/// What was found in the place of what was written. One line says it in words.
+/// What was found instead of the written data. One line says it in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
     /// First damaged byte, as an offset in the object.
     pub offset: u64,
-    /// For how many bytes the same holds, as far as they were looked at.
+    /// Number of bytes it applies to, as far as they were examined.
     pub bytes: u64,
-    /// What it is.
+    /// Type of damage.
     pub damage: Damage,
 }
 
 /// Kinds of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// The right data, but for some bits.
+    /// The right data except for some bits.
     Bits {
         /// How many differ.
         differing: u32,
     },
-    /// What was, or will be, in this very place at another time.
+    /// Data of this very place from another time, past or future.
     OtherGeneration {
-        /// What is there.
+        /// Generation found.
         found: u32,
-        /// What should be there.
+        /// Generation expected.
         expected: u32,
     },
-    /// What this run wrote to another place.
+    /// Data that this run wrote to another place.
     OtherPlace {
-        /// The object that it belongs to.
+        /// Object that it belongs to.
         object: u64,
-        /// Where in that object, in bytes.
+        /// Byte offset in that object.
         offset: u64,
-        /// Of which generation.
+        /// Its generation.
         generation: u32,
     },
-    /// One of the blocks that this run wrote to many places by intention, but not to this one.
+    /// One of the blocks that this run deliberately wrote to many places, but not to this one.
     OtherDuplicate,
     /// Zeros.
     Zeros,
-    /// Nothing that this run could have written.
+    /// Data that this run cannot have written.
     Foreign {
-        /// How it begins.
+        /// Its first bytes.
         begins: [u8; 8],
     },
 }
 
 impl Diagnosis {
-    /// The same in words; with `cut` what was looked at ended there, and the damage may go on behind it.
+    /// The diagnosis in words; `cut` means that the examined data ended there, so the damage may extend further.
     pub fn words(&self, cut: bool) -> String {
         match self.damage {
             Damage::Bits { .. } => self.to_string(),
@@ -115,8 +115,8 @@ impl fmt::Display for Diagnosis {
 }
 
 impl Payload {
-    /// Says what `data` is, which was read from `stream_offset` of `object` on and in which [`Payload::verify`] found
-    /// `mismatch`. The more of the data is given, the more can be said; it need not begin or end anywhere in particular.
+    /// Identifies `data`, which was read from `stream_offset` of `object` and in which [`Payload::verify`] found
+    /// `mismatch`. More data gives a more precise result; it may begin and end anywhere.
     #[cold]
     pub fn diagnose(&self, object: u64, stream_offset: u64, data: &[u8], mismatch: Mismatch) -> Diagnosis {
         let mut expected = vec![0; data.len()];
@@ -141,8 +141,8 @@ impl Payload {
         Diagnosis { offset: position & OFFSET_MASK, bytes: bytes as u64, damage }
     }
 
-    /// Of which generation `data` is, which was read from byte `offset` of `object` on, a multiple of 4 KiB: what the first
-    /// block says that can say it. `None` when it is not data of this payload.
+    /// The generation of `data`, which was read from byte `offset` of `object`, a multiple of 4 KiB: taken from the
+    /// first block that reveals it. `None` when it is not data of this payload.
     pub fn generation_of(&self, object: u64, offset: u64, data: &[u8]) -> Option<u32> {
         let units = (offset..).step_by(UNIT as usize).zip(data.chunks(UNIT as usize));
         units.into_iter().find_map(|(at, unit)| {
@@ -154,7 +154,8 @@ impl Payload {
         })
     }
 
-    /// Where in this run's data `data` comes from, which was read at `position`, and how many bytes of it do.
+    /// The origin of `data` within this run's data, which was read at `position`, and the number of bytes it applies
+    /// to.
     fn origin(&self, object: u64, position: u64, data: &[u8]) -> Option<(Damage, usize)> {
         let expected = generation(position);
         let block = data.get(..BLOCK).and_then(|bytes| <[u8; BLOCK]>::try_from(bytes).ok());
@@ -172,7 +173,7 @@ impl Payload {
         if number >> 60 != 0 {
             return None;
         }
-        // A repeated block says which unit it is of, not where in the unit it was.
+        // A repeated block reveals its unit, but not its place within the unit.
         let varied = self.shape.varied_bytes() as u64;
         let within = match number % UNIT_BLOCKS * BLOCK as u64 {
             at if at == varied => (position % UNIT).max(at),
@@ -184,23 +185,24 @@ impl Payload {
         if from == object && (origin ^ position) & OFFSET_MASK == 0 {
             return Some((Damage::OtherGeneration { found, expected }, bytes));
         }
-        // Sixteen bytes claim any pair; another block that agrees, or our own object's number, is no chance.
+        // Any sixteen bytes decode to some pair; a second block that agrees, or our own object's number, rules out
+        // coincidence.
         let sure = from == object || bytes >= 2 * BLOCK;
         let place = Damage::OtherPlace { object: from, offset: origin & OFFSET_MASK, generation: found };
         sure.then_some((place, bytes))
     }
 
-    /// Too few bytes to be undone: looks whether they are of another generation of this place.
+    /// For too few bytes to invert: checks whether they belong to another generation of this place.
     fn generation_of_few(&self, object: u64, position: u64, data: &[u8]) -> Option<(Damage, usize)> {
         let expected = generation(position);
-        // With less than 4 bytes one of 65536 generations would agree by chance.
+        // With fewer than 4 bytes, one of 65536 generations would agree by coincidence.
         let enough = (4..2 * BLOCK).contains(&data.len());
         let agrees = |found: &u32| self.verify(object, with_generation(position, *found), data).is_ok();
         let found = (0..1 << 16).rev().filter(|_| enough).find(agrees)?;
         Some((Damage::OtherGeneration { found, expected }, data.len()))
     }
 
-    /// The nearest generation of this place that is this duplicate, if there is one: the older ones first.
+    /// The nearest generation of this place that uses this duplicate, if any, trying older ones first.
     fn generation_of_duplicate(&self, object: u64, position: u64, source: Source) -> Option<u32> {
         let expected = generation(position);
         let place = (position & OFFSET_MASK) / UNIT;
@@ -210,7 +212,7 @@ impl Payload {
         older.chain(expected + 1..(expected + span).min(1 << 16)).find(is_it)
     }
 
-    /// How many bytes from the first on are those of this place.
+    /// How many leading bytes match this place's content.
     fn agreement(&self, object: u64, position: u64, data: &[u8]) -> usize {
         self.verify(object, position, data)
             .map_or_else(|end| (end.offset - position) as usize, |()| data.len())
@@ -226,7 +228,7 @@ fn with_generation(position: u64, generation: u32) -> u64 {
     u64::from(generation) << OFFSET_BITS | position & OFFSET_MASK
 }
 
-/// The place of the first whole block from the first damage on; the damage itself when no whole block is damaged.
+/// Offset of the first whole block at or after the first damage; the damage itself when no whole block is damaged.
 fn whole_block(stream_offset: u64, data: &[u8], expected: &[u8], mismatch: Mismatch) -> usize {
     let block = BLOCK as u64;
     let mut start = mismatch.offset / block * block;
@@ -238,11 +240,11 @@ fn whole_block(stream_offset: u64, data: &[u8], expected: &[u8], mismatch: Misma
     if damaged { at } else { (mismatch.offset - stream_offset) as usize }
 }
 
-/// Says so when nowhere more than a few bits differ.
+/// Reports flipped bits when no block differs in more than a few.
 fn flipped(stream_offset: u64, data: &[u8], expected: &[u8], mismatch: Mismatch) -> Option<Diagnosis> {
     let skip = (stream_offset % BLOCK as u64) as usize;
     let head = if skip == 0 { 0 } else { (BLOCK - skip).min(data.len()) };
-    // Of a block that was cut off a byte may be wrong, if there are whole ones to decide; otherwise in proportion.
+    // A cut-off block may have one wrong byte if there are whole blocks to judge by; otherwise in proportion.
     let whole = data.len() >= head + BLOCK;
     let (mut differing, mut last) = (0, 0);
     let mut look = |from: usize, to: usize| {
@@ -273,7 +275,7 @@ fn flipped(stream_offset: u64, data: &[u8], expected: &[u8], mismatch: Mismatch)
     Some(Diagnosis { offset, bytes, damage: Damage::Bits { differing } })
 }
 
-/// How many bytes there are until eight in a row are right.
+/// Number of bytes before eight consecutive correct ones.
 fn differing_run(data: &[u8], expected: &[u8]) -> usize {
     let mut right = 0;
     for (at, (read, made)) in data.iter().zip(expected).enumerate() {

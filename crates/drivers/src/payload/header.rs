@@ -1,7 +1,8 @@
-//! The header of a block: its fields, and where they stand.
+//! The header of a block: its fields and their layout.
 //!
-//! The format is that of fio 3.33, so that each finds what the other wrote; this module, the sums and the tests of `tests/fio_blocks.rs`
-//! hold to it bit for bit. A block, or each interval of it, begins with a header, all of whose numbers are little endian:
+//! The format is that of fio 3.33, so that each program can verify what the other wrote; this module, the checksums and
+//! the tests in `tests/fio_blocks.rs` follow it bit for bit. A block, or each interval of it, begins with a header
+//! whose numbers are all little endian:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -20,13 +21,13 @@ use content::CheckMethod;
 
 use super::sums;
 
-/// Bytes of a header before its sum.
+/// Bytes of a header before its checksum.
 pub(super) const HEAD_BYTES: usize = 40;
 /// The longest header in bytes.
 const HEADER_MAX: usize = HEAD_BYTES + sums::LONGEST;
 const MAGIC: u16 = 0xACCA;
 
-/// A header as it was read, or is to be written.
+/// A header that was read or will be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) method: u16,
@@ -38,7 +39,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// As it stands in the block, and zeros behind it.
+    /// The header as stored in the block, followed by zeros.
     pub(super) fn bytes(&self) -> [u8; HEADER_MAX] {
         let mut out = [0; HEADER_MAX];
         out[..2].copy_from_slice(&MAGIC.to_le_bytes());
@@ -53,7 +54,7 @@ impl Header {
         out
     }
 
-    /// Reads a header, of which at least [`HEAD_BYTES`] are there.
+    /// Parses a header from at least [`HEAD_BYTES`] bytes.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
         let field = |from: usize, to: usize| {
             bytes[from..to].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte))
@@ -83,7 +84,7 @@ fn sum_of_head(bytes: &[u8]) -> u32 {
     !(crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, &bytes[..36]) as u32)
 }
 
-/// The number of a method in headers.
+/// The method's number in headers.
 pub(super) fn number_of(method: CheckMethod) -> u16 {
     match method {
         CheckMethod::Fresh | CheckMethod::Pattern | CheckMethod::Null => 0,
@@ -116,7 +117,7 @@ pub(super) fn differ(bytes: usize) -> String {
     if bytes == 1 { "1 byte differs".to_owned() } else { format!("{bytes} bytes differ") }
 }
 
-/// A method in words.
+/// The method in words.
 pub(super) fn name_of(method: CheckMethod) -> &'static str {
     match method {
         CheckMethod::Fresh => "content",

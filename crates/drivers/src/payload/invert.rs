@@ -1,14 +1,14 @@
-//! From 16 bytes of payload back to the counter and the object that they were made from: each round is a permutation,
-//! and so is undone by the inverse steps of FIPS 197, 5.3.
+//! Recovers the counter and the object from 16 bytes of payload: each round is a permutation, undone by the inverse
+//! steps of FIPS 197, 5.3.
 
 use super::portable::{column_table, double};
 use super::{BLOCK, Keys};
 
-/// Which byte SubBytes made this one from.
+/// The byte from which SubBytes produces this one.
 static SUBSTITUTED_FROM: [u8; 256] = inverse_table();
 
-/// The number of the block and the object that made these bytes. Any bytes have such a pair; whether it means
-/// something is for the caller to judge.
+/// The block number and object that produce these bytes. Any bytes have such a pair; the caller judges whether it is
+/// meaningful.
 pub(super) fn invert(keys: &Keys, bytes: [u8; BLOCK]) -> (u64, u64) {
     let mut state = bytes;
     for key in keys[1..].iter().rev() {
@@ -27,7 +27,7 @@ fn undo_round(state: [u8; BLOCK], key: [u64; 2]) -> [u8; BLOCK] {
     for column in 0..4 {
         let bytes: [u8; 4] = std::array::from_fn(|row| mixed[4 * column + row]);
         for row in 0..4 {
-            // InvMixColumns, then InvShiftRows: row r came from the column r places on.
+            // InvMixColumns, then InvShiftRows: row r came from the column r places further.
             let byte = times(bytes[row], 14)
                 ^ times(bytes[(row + 1) % 4], 11)
                 ^ times(bytes[(row + 2) % 4], 13)

@@ -1,6 +1,7 @@
-//! Headers in blocks ([`super::header`]): written, and compared.
+//! Headers in blocks ([`super::header`]): written and verified.
 //!
-//! With an offset the header changes places with the bytes there; the sum goes over the block as it was before.
+//! With an offset, the header swaps places with the bytes there; the checksum covers the block as it was before the
+//! swap.
 
 use content::{Check, CheckMethod};
 
@@ -10,25 +11,25 @@ use super::sums::{self, Sum};
 use super::{Payload, split_mix};
 use crate::Op;
 
-/// Bytes of a block that are made at once where only its sum is wanted.
+/// Bytes of a block generated at a time when only its checksum is needed.
 const STEP: usize = 4096;
 
 /// How blocks are marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marks {
     method: CheckMethod,
-    /// Bytes that have a header each; 0: the whole block.
+    /// Bytes covered by each header; 0: the whole block.
     interval: u64,
     /// Bytes of a header.
     header: usize,
-    /// Where in its interval the header lies.
+    /// The header's offset in its interval.
     place: usize,
 }
 
 /// One interval of a block.
 #[derive(Clone, Copy)]
 struct Interval {
-    /// Where in the block it begins.
+    /// Its offset in the block.
     start: u64,
     len: usize,
 }
@@ -36,14 +37,14 @@ struct Interval {
 impl Marks {
     /// The marks of a check; `None` when its method has none.
     ///
-    /// A place that lies inside the header itself is taken as 0: the header would be destroyed there, and plans refuse it.
+    /// An offset inside the header itself is treated as 0: it would destroy the header, and plans reject it.
     pub(super) fn new(check: &Check) -> Option<Self> {
         let header = check.method.header_bytes();
         let place = usize::try_from(check.header_offset).ok().filter(|place| *place >= header).unwrap_or(0);
         (header > 0).then_some(Self { method: check.method, interval: check.interval_bytes, header, place })
     }
 
-    /// Writes the bytes from `at` of the operation's block on.
+    /// Writes the bytes from offset `at` of the operation's block.
     pub(super) fn fill(&self, payload: &Payload, body: &Body, op: &Op, at: u64, out: &mut [u8]) {
         let mut done = 0;
         while done < out.len() {
@@ -61,8 +62,8 @@ impl Marks {
         }
     }
 
-    /// Compares the operation's whole block. An error says where in the block the damaged interval begins, how long it is, and
-    /// what is wrong.
+    /// Verifies the operation's whole block. An error gives the offset of the damaged interval in the block, its
+    /// length, and what is wrong.
     pub(super) fn verify(
         &self,
         payload: &Payload,
@@ -83,7 +84,7 @@ impl Marks {
         Ok(())
     }
 
-    /// The interval in which a byte of the block lies.
+    /// The interval that contains a byte of the block.
     fn interval(&self, op: &Op, at: u64) -> Interval {
         let len = if self.interval == 0 { op.len.max(at + 1) } else { self.interval };
         let start = at / len * len;
@@ -91,7 +92,7 @@ impl Marks {
         Interval { start, len: usize::try_from(len.min(left)).unwrap_or(usize::MAX) }
     }
 
-    /// The end of a block that is too short for a header has none.
+    /// A block's remainder that is too short for a header has none.
     fn is_marked(&self, interval: Interval) -> bool {
         self.place + self.header <= interval.len
     }
@@ -110,7 +111,8 @@ impl Marks {
         out[self.place..self.place + self.header].copy_from_slice(&header[..self.header]);
     }
 
-    /// A part of an interval: its header, if any of it is wanted, has a sum over bytes that are made for that alone.
+    /// Writes part of an interval. If that includes any of the header, all bytes that its checksum covers are
+    /// generated.
     fn fill_piece(
         &self,
         payload: &Payload,
@@ -146,7 +148,7 @@ impl Marks {
         out[first - from..last - from].copy_from_slice(&header[first - self.place..last - self.place]);
     }
 
-    /// The header that we write.
+    /// The header to write.
     fn header_of(&self, payload: &Payload, body: &Body, op: &Op, interval: Interval, sum: Sum) -> Header {
         let offset = op.offset + interval.start;
         Header {
@@ -159,8 +161,8 @@ impl Marks {
         }
     }
 
-    /// The seed in our headers: of this run's seed, the file and the offset, and whether the bytes
-    /// around are fresh.
+    /// The seed in our headers, derived from this run's seed, the file and the offset, and whether the surrounding
+    /// bytes are fresh.
     fn seed_of(&self, payload: &Payload, body: &Body, object: u64, offset: u64) -> u64 {
         let mut state = payload.seed() ^ object.rotate_left(17) ^ u64::from(body.is_fresh());
         state = split_mix(&mut state) ^ offset;
@@ -199,7 +201,7 @@ impl Marks {
             );
             return Err(lies(text + &self.difference(payload, body, op, interval, &header, data)));
         }
-        // Sums of a few bits, and that of sha512, leave damage unseen. What we wrote ourselves is compared byte by byte.
+        // Checksums of a few bits, and that of sha512, miss some damage. Our own data is compared byte by byte.
         let own = body.is_fresh() && header.seed == self.seed_of(payload, body, op.object, offset);
         if own || self.method == CheckMethod::PatternHeader {
             let op = Op { generation: u32::from(header.number), ..*op };
@@ -208,7 +210,7 @@ impl Marks {
         Ok(())
     }
 
-    /// Judges what a header says, as far as it can be known.
+    /// Checks a header's fields as far as possible.
     fn judge(
         &self,
         payload: &Payload,
@@ -220,7 +222,7 @@ impl Marks {
         let offset = op.offset + interval.start;
         let ours = self.seed_of(payload, body, op.object, offset);
         let (method, len) = (number_of(self.method), interval.len as u32);
-        // There is a second number for the same sum.
+        // The same checksum has a second method number.
         let same_method = header.method == method || (method == 5 && header.method == 6);
         if header.offset != offset {
             return Err(format!("its header is of byte {}: a misplaced block", header.offset));
@@ -254,7 +256,7 @@ impl Marks {
         Ok(())
     }
 
-    /// In words, what lies in a header's place.
+    /// Describes what is found in place of a header.
     #[cold]
     fn not_a_header(&self, stored: &[u8], text: &str) -> String {
         if stored.iter().all(|byte| *byte == 0) {
@@ -263,7 +265,7 @@ impl Marks {
         format!("{text} (its header begins with {})", hex(&stored[..16]))
     }
 
-    /// Where the data differs from what this payload writes, if it wrote it.
+    /// Where the data differs from what this payload writes, if this payload wrote it.
     #[cold]
     fn difference(
         &self,
@@ -297,7 +299,7 @@ impl Marks {
         )
     }
 
-    /// Compares what lies around a header.
+    /// Compares the data around a header.
     fn compare_body(
         &self,
         payload: &Payload,
@@ -308,7 +310,7 @@ impl Marks {
     ) -> Result<(), String> {
         let behind = self.place + self.header;
         let end = self.header.max(behind);
-        // Where the data lies, how long it is, and where in the interval it belongs.
+        // Offset of the data, its length, and its offset in the interval.
         let stretches = [
             (0, if self.place > 0 { self.header } else { 0 }, self.place),
             (self.header, self.place.saturating_sub(self.header), self.header),

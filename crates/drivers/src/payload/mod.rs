@@ -1,18 +1,19 @@
-//! Payload: bytes that are a function of seed, object and offset, so that they are verified without being kept.
+//! Payload: bytes that are a function of seed, object and offset, so they can be verified without being kept.
 //!
-//! The content of an object is a keyed mixing of the pair (position / 16, object): four rounds of AES
-//! (the round function of FIPS 197, not the cipher; nothing here is secret) over that 128-bit counter,
-//! with round keys made from the seed. What follows from the choice:
+//! The content of an object is a keyed mixing of the pair (position / 16, object): four rounds of AES (the round
+//! function of FIPS 197, not the cipher; nothing here is secret) over that 128-bit counter, with round keys derived
+//! from the seed. Consequences:
 //!
-//! * Any place is reached at once: a read at a random offset generates at most a few hundred bytes more than it needs.
-//! * A round is a permutation of 128 bits, so for one seed **no two 16-byte blocks are equal**, whatever the
-//!   object and the position: nothing for a deduplicating or compressing target to gain by.
-//! * The bytes are the same on every path: AVX-512 with VAES, AVX2 with VAES, AES-NI, the AES
-//!   instructions of AArch64, and tables elsewhere.
-//! * A buffer is filled or compared in registers; there is no second buffer to go through.
+//! * Any position is directly accessible: a read at a random offset generates at most a few hundred bytes more than it
+//!   needs.
+//! * A round is a permutation of 128 bits, so for one seed **no two 16-byte blocks are equal**, whatever the object and
+//!   the position: a deduplicating or compressing target gains nothing.
+//! * The bytes are the same on every path: AVX-512 with VAES, AVX2 with VAES, AES-NI, the AES instructions of AArch64,
+//!   and tables elsewhere.
+//! * Buffers are filled and compared in registers, without a second buffer.
 //!
-//! Measured on one core of an AMD EPYC (Zen 5, a shared virtual machine: lowest and highest of several runs with
-//! buffers of 4 KiB to 1 MiB), in GiB/s:
+//! Measured in GiB/s on one core of an AMD EPYC (Zen 5, a shared virtual machine: minimum and maximum of several runs
+//! with buffers of 4 KiB to 1 MiB):
 //!
 //! | path | fill | verify |
 //! |---|---|---|
@@ -21,11 +22,11 @@
 //! | AES-NI | 21–32 | 18–24 |
 //! | tables | 0.7–1.0 | 0.8–0.9 |
 //!
-//! The eight-lane xoshiro256++ that was the alternative makes 35 GiB/s with AVX-512 and 11 with AVX2, and has to be
-//! reseeded for every place one wants to reach.
+//! The alternative, an eight-lane xoshiro256++, generates 35 GiB/s with AVX-512 and 11 with AVX2, and must be reseeded
+//! for every position.
 //!
-//! A payload may be shaped ([`Payload::with`]): a share of it compresses, a share of it occurs more than once. And because
-//! a round can be undone, data that is not what was expected says where it comes from ([`Payload::diagnose`]).
+//! A payload may be shaped ([`Payload::with`]): a share of it compresses, a share of it occurs more than once. Because
+//! a round can be inverted, unexpected data reveals where it comes from ([`Payload::diagnose`]).
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -54,45 +55,45 @@ pub use diagnosis::{Damage, Diagnosis};
 use recipe::Recipe;
 use shape::Shape;
 
-/// Bytes that one counter value makes.
+/// Bytes generated from one counter value.
 const BLOCK: usize = 16;
 /// The kernels work on multiples of this many bytes.
 const CHUNK: usize = 256;
-/// Rounds of mixing. Two spread every input bit over all 16 bytes; two more leave no pattern for a compressor.
+/// Mixing rounds. Two spread every input bit over all 16 bytes; two more leave no pattern for a compressor.
 const ROUNDS: usize = 4;
 
-/// The whitening key and one key a round.
+/// The whitening key and one key per round.
 type Keys = [[u64; 2]; ROUNDS + 1];
 
-/// A source of bytes, incompressible unless shaped otherwise: a small value, copied freely, the same for the same seed.
+/// A source of bytes, incompressible unless shaped otherwise: a small copyable value, the same for the same seed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Payload {
     seed: u64,
     keys: Keys,
     shape: Shape,
-    /// What blocks hold, if that is something else.
+    /// Content of blocks, if it is something else.
     recipe: Option<&'static Recipe>,
 }
 
-/// The first byte that differs from what was written.
+/// The first byte that differs from the written data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Position in the stream, in bytes, as it was asked for: with the generation above its low 48 bits.
+    /// Position in the stream, in bytes, as requested: with the generation above its low 48 bits.
     pub offset: u64,
 }
 
-/// One way to compute the bytes. Both functions take a multiple of [`CHUNK`] bytes.
+/// One implementation. Both functions take a multiple of [`CHUNK`] bytes.
 #[derive(Clone, Copy)]
 struct Path {
     #[cfg_attr(not(test), expect(dead_code, reason = "names the path in a failing test"))]
     name: &'static str,
-    /// Writes the blocks from number `block` on.
+    /// Writes the blocks starting at number `block`.
     fill: fn(keys: &Keys, object: u64, block: u64, out: &mut [u8]),
     /// The offset of the first chunk that differs.
     verify: fn(keys: &Keys, object: u64, block: u64, data: &[u8]) -> Option<usize>,
 }
 
-/// The paths that this machine can take, fastest first.
+/// The implementations that this machine supports, fastest first.
 fn available() -> Vec<Path> {
     let mut paths = Vec::new();
     #[cfg(target_arch = "x86_64")]
@@ -103,7 +104,7 @@ fn available() -> Vec<Path> {
     paths
 }
 
-/// The fastest path, found once.
+/// The fastest implementation, determined once.
 fn fastest() -> Path {
     static FASTEST: OnceLock<Path> = OnceLock::new();
     *FASTEST.get_or_init(|| available()[0])
@@ -127,7 +128,7 @@ impl Payload {
         self.seed
     }
 
-    /// Writes the content of `object` from `offset` on into `out`. Any offset and length will do.
+    /// Writes the content of `object` from `offset` into `out`. Any offset and length are allowed.
     pub fn fill(&self, object: u64, offset: u64, out: &mut [u8]) {
         if self.shape.is_plain() {
             self.fill_by(fastest(), object, offset, out);
@@ -136,10 +137,10 @@ impl Payload {
         }
     }
 
-    /// Compares `data` with the content of `object` from `offset` on.
+    /// Compares `data` with the content of `object` from `offset`.
     ///
     /// # Errors
-    /// The place of the first difference.
+    /// The position of the first difference.
     pub fn verify(&self, object: u64, offset: u64, data: &[u8]) -> Result<(), Mismatch> {
         if self.shape.is_plain() {
             self.verify_by(fastest(), object, offset, data)
@@ -186,7 +187,7 @@ impl Payload {
         Ok(())
     }
 
-    /// The bytes from block number `block` on.
+    /// The bytes starting at block number `block`.
     fn chunk(&self, path: Path, object: u64, block: u64) -> [u8; CHUNK] {
         let mut made = [0; CHUNK];
         (path.fill)(&self.keys, object, block, &mut made);
@@ -204,7 +205,7 @@ impl std::fmt::Debug for Payload {
     }
 }
 
-/// How a range of bytes divides: a head up to the next block, whole chunks, and a tail.
+/// A byte range divided into a head up to the next block boundary, whole chunks, and a tail.
 struct Parts {
     /// Bytes of the first block that come before the range.
     skip: usize,
@@ -226,7 +227,7 @@ impl Parts {
     }
 }
 
-/// Finds the first difference between what was read and the start of what was made.
+/// Finds the first difference between the data read and the start of the generated data.
 fn compare(read: &[u8], made: &[u8], offset: u64) -> Result<(), Mismatch> {
     let differs = read.iter().zip(made).position(|(read, made)| read != made);
     differs.map_or(Ok(()), |at| Err(Mismatch { offset: offset + at as u64 }))

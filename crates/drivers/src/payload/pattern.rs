@@ -1,23 +1,23 @@
-//! Patterns: a few bytes over and over, from each block's beginning on.
+//! Patterns: a few bytes repeated from the start of each block.
 
 use content::PatternPiece;
 
-/// The longest pattern in bytes; what is longer is cut.
+/// Maximum length of a pattern in bytes; longer ones are truncated.
 pub(super) const LONGEST: usize = 512;
-/// Bytes that an offset takes in a pattern.
+/// Bytes of an offset in a pattern.
 const OFFSET_BYTES: usize = 8;
 
-/// Bytes that repeat from each block's beginning on; in some places of them the block's offset stands.
+/// Bytes that repeat from the start of each block; the block's offset is inserted at some positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     /// Never empty.
     bytes: Vec<u8>,
-    /// Where in the bytes the block's offset stands.
+    /// Positions of the block's offset in the bytes.
     offsets: Vec<usize>,
 }
 
 impl Pattern {
-    /// The pattern of these pieces; `None` when they hold no byte.
+    /// The pattern built from these pieces; `None` when they contain no byte.
     pub(super) fn new(pieces: &[PatternPiece]) -> Option<Self> {
         let (mut bytes, mut offsets) = (Vec::new(), Vec::new());
         for piece in pieces {
@@ -34,13 +34,13 @@ impl Pattern {
         (!bytes.is_empty()).then_some(Self { bytes, offsets })
     }
 
-    /// Writes the bytes from `at` of the pattern's beginning on, in the block at `block_offset` of its file.
+    /// Writes the bytes from position `at` of the pattern, in the block at `block_offset` of its file.
     pub(super) fn fill(&self, block_offset: u64, at: u64, out: &mut [u8]) {
         let len = self.bytes.len();
         let first = self.first(block_offset, at);
         let mut done = len.min(out.len());
         out[..done].copy_from_slice(&first[..done]);
-        // Whole periods only, so that each copy goes on where the last one ended.
+        // Whole periods only, so that each copy continues where the last one ended.
         while done < out.len() {
             let more = done.min(out.len() - done);
             out.copy_within(..more, done);
@@ -48,7 +48,7 @@ impl Pattern {
         }
     }
 
-    /// Where `data` differs first from what [`Pattern::fill`] writes.
+    /// The first difference between `data` and what [`Pattern::fill`] writes.
     pub(super) fn differs(&self, block_offset: u64, at: u64, data: &[u8]) -> Option<usize> {
         let len = self.bytes.len();
         let first = self.first(block_offset, at);
@@ -59,7 +59,7 @@ impl Pattern {
         data.iter().enumerate().position(|(at, byte)| *byte != first[at % len])
     }
 
-    /// The first period from `at` on.
+    /// The first period, starting at `at`.
     fn first(&self, block_offset: u64, at: u64) -> [u8; LONGEST] {
         let mut bytes = [0; LONGEST];
         let len = self.bytes.len();
@@ -72,8 +72,8 @@ impl Pattern {
     }
 }
 
-/// Bytes from hexadecimal digits; an odd number of them begins with half a byte. What is no digit counts as 0: plans hold
-/// none.
+/// Decodes hexadecimal digits; with an odd number of them, the first byte has only one. Anything else counts as 0:
+/// plans contain none.
 fn decode(digits: &str) -> Vec<u8> {
     let values: Vec<u8> = digits.chars().map(|digit| digit.to_digit(16).unwrap_or(0) as u8).collect();
     let (odd, pairs) = values.split_at(values.len() % 2);

@@ -1,4 +1,4 @@
-//! The payload by tables, for processors without AES instructions. The other paths are compared with this one.
+//! The payload by tables, for CPUs without AES instructions. The other paths are tested against this one.
 
 use super::{BLOCK, CHUNK, Keys, Path};
 
@@ -29,10 +29,10 @@ fn make(keys: &Keys, object: u64, block: u64) -> [u8; BLOCK] {
     out
 }
 
-/// One AES round: what `aesenc` computes.
+/// One AES round, the same as `aesenc`.
 fn round(state: [u64; 2], key: [u64; 2]) -> [u64; 2] {
     let words = [state[0] as u32, (state[0] >> 32) as u32, state[1] as u32, (state[1] >> 32) as u32];
-    // ShiftRows: row r of the new column comes from the column r places on.
+    // ShiftRows: row r of the new column comes from the column r places further.
     let column = |at: usize| {
         let from = |row: usize| COLUMN[(words[(at + row) % 4] >> (8 * row)) as u8 as usize];
         from(0) ^ from(1).rotate_left(8) ^ from(2).rotate_left(16) ^ from(3).rotate_left(24)
@@ -48,7 +48,7 @@ pub(super) const fn double(byte: u8) -> u8 {
 
 pub(super) const fn column_table() -> [u32; 256] {
     let mut table = [0; 256];
-    // Walk the field by the generator 3 (p) and its inverse (q), so that q is always 1/p.
+    // Walks the field with the generator 3 (p) and its inverse (q), so that q is always 1/p.
     let (mut p, mut q) = (1u8, 1u8);
     loop {
         p ^= double(p);

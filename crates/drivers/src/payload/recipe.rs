@@ -1,4 +1,4 @@
-//! What blocks hold, and how they are compared: the payload for a [`Content`] and a [`Check`].
+//! Content of blocks and how it is verified: the payload for a [`Content`] and a [`Check`].
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,14 +12,14 @@ use super::pattern::Pattern;
 use super::{Mismatch, Payload};
 use crate::Op;
 
-/// What blocks hold beyond what the payload makes by itself.
+/// Content of blocks beyond what the payload generates itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recipe {
     body: Body,
     marks: Option<Marks>,
-    /// What is read is not looked at (`verify=null`).
+    /// Data read is not examined (`verify=null`).
     unseen: bool,
-    /// Who is told of what differs.
+    /// Receiver of damaged blocks.
     keeper: Option<Keeper>,
 }
 
@@ -28,8 +28,8 @@ impl Recipe {
         Self { body, marks: None, unseen: false, keeper: None }
     }
 
-    /// The one of its kind that is kept for the process's life, so that payloads are copied freely. There is one for each
-    /// different content of a run, of at most a few hundred bytes.
+    /// Interns the recipe for the life of the process, so that payloads are copyable. A run needs one for each
+    /// different content, of at most a few hundred bytes.
     fn kept(self) -> &'static Self {
         static KEPT: Mutex<Vec<&'static Recipe>> = Mutex::new(Vec::new());
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,10 +43,10 @@ impl Recipe {
 }
 
 impl Payload {
-    /// The payload of this seed that holds what a content says, marked and compared as a check says.
+    /// The payload with this seed for a content specification, marked and verified as a check specifies.
     ///
     /// A check that marks blocks (all methods but [`CheckMethod::Fresh`], [`CheckMethod::Pattern`] and
-    /// [`CheckMethod::Null`]) overrules the content: around the headers is the check's pattern, or fresh bytes.
+    /// [`CheckMethod::Null`]) overrides the content: the check's pattern, or fresh bytes, surround the headers.
     pub fn of_content(seed: u64, content: &Content, check: Option<&Check>) -> Self {
         let plain = Self::new(seed);
         let fresh = || plain.with(0.0, content.dedupe_percent / 100.0);
@@ -66,21 +66,21 @@ impl Payload {
         Self { recipe: (!usual).then(|| recipe.kept()), ..payload }
     }
 
-    /// The same, and whatever [`Payload::verify_op`] finds to differ is handed to `keep`, on the thread that found it.
+    /// The same, passing every difference that [`Payload::verify_op`] finds to `keep`, on the thread that found it.
     #[must_use]
     pub fn keeping(self, keep: &'static (dyn Fn(Damaged) + Send + Sync)) -> Self {
         let recipe = self.recipe.cloned().unwrap_or_else(|| Recipe::of(Body::of_pattern(None)));
         Self { recipe: Some(Recipe { keeper: Some(Keeper(keep)), ..recipe }.kept()), ..self }
     }
 
-    /// True when [`Payload::verify_op`] needs an operation's whole block at once, as with sums over it.
+    /// True when [`Payload::verify_op`] needs an operation's whole block at once, as with checksums over it.
     pub fn whole_blocks(&self) -> bool {
         let whole = |recipe: &Recipe| recipe.marks.is_some() || recipe.keeper.is_some();
         self.recipe.is_some_and(|recipe| whole(recipe) && !recipe.unseen)
     }
 
-    /// Writes the bytes from `at` of the operation's block on. Any piece is a piece of the whole block, but where blocks
-    /// carry sums a whole block costs less than its pieces.
+    /// Writes the bytes from offset `at` of the operation's block. Pieces add up to the whole block, but where blocks
+    /// carry checksums, writing a whole block costs less than writing its pieces.
     #[inline]
     pub fn fill_op(&self, op: &Op, at: u64, out: &mut [u8]) {
         match self.recipe {
@@ -89,11 +89,11 @@ impl Payload {
         }
     }
 
-    /// Compares what was read from `at` of the operation's block on with what was written. With
+    /// Compares data read from offset `at` of the operation's block with what was written. With
     /// [`Payload::whole_blocks`] it must be the whole block.
     ///
     /// # Errors
-    /// What is wrong, where, in words.
+    /// What is wrong and where, in words.
     #[inline]
     pub fn verify_op(&self, op: &Op, at: u64, data: &[u8]) -> Result<(), Box<str>> {
         if op.generation == Op::UNCHECKED {
@@ -130,7 +130,7 @@ impl Payload {
         Err(differs(op, at, data, found, |expected| recipe.body.fill(self, op, at, expected)))
     }
 
-    /// Hands on what differs, when somebody wants it.
+    /// Reports a difference, if there is a receiver.
     #[cold]
     fn keep(&self, recipe: &Recipe, op: &Op, at: u64, data: &[u8]) {
         let Some(Keeper(keep)) = recipe.keeper else { return };
@@ -139,7 +139,7 @@ impl Payload {
         keep(Damaged { object: op.object, offset: op.offset + at, received: data.to_vec(), expected });
     }
 
-    /// The content of an unknown generation is any that this payload writes there.
+    /// With an unknown generation, any content that this payload writes there is correct.
     #[cold]
     fn judge_fresh(&self, op: &Op, at: u64, data: &[u8], found: Mismatch) -> Result<(), Box<str>> {
         if op.generation == Op::ANY_GENERATION
@@ -149,14 +149,14 @@ impl Payload {
         }
         let place = op.stream_offset() + at;
         let diagnosis = self.diagnose(op.object, place, data, found);
-        // A block that comes in pieces is compared piece by piece, up to the first that is wrong.
+        // A block that arrives in pieces is compared piece by piece, up to the first that is wrong.
         let end = op.offset + at + data.len() as u64;
         let cut = diagnosis.offset + diagnosis.bytes >= end && end < op.offset + op.len;
         Err(diagnosis.words(cut).into())
     }
 }
 
-/// Says where data differs from what `fill` makes, how far, and how both begin there.
+/// Describes where data differs from what `fill` generates, how far, and how both begin there.
 #[cold]
 fn differs(op: &Op, at: u64, data: &[u8], found: usize, fill: impl FnOnce(&mut [u8])) -> Box<str> {
     let mut expected = vec![0; data.len()];

@@ -1,39 +1,38 @@
-//! The shape of the data: how much of it compresses, and how much of it occurs more than once.
+//! The shape of the data: which share of it compresses, and which share occurs more than once.
 //!
-//! Both are decided for each 4 KiB of the stream by itself, so that any place is still reached at once:
+//! Both are decided separately for each 4 KiB of the stream, so that any position remains directly accessible:
 //!
-//! * **Compressible:** the last part of each 4 KiB repeats one 16-byte block, which is of this place alone, over and over.
-//!   A compressor makes next to nothing of it, and yet a misplaced or an old block is told from the right one, as it would
-//!   not be with zeros.
-//! * **Duplicates:** a keyed hash of object and place says whether a 4 KiB is one of those that occur elsewhere too; such
-//!   a one is drawn from a working set of 256 (1 MiB), whatever the size of the data. Which of them follows
-//!   from the hash and the generation, so that the next 255 generations of a place differ from it. Duplicates of the same
-//!   number are alike by intention: that one of them lies in the place of another cannot be seen.
+//! * **Compressible:** the last part of each 4 KiB repeats one 16-byte block that is unique to this place. It
+//!   compresses to almost nothing, yet a misplaced or old block can be told from the right one, unlike with zeros.
+//! * **Duplicates:** a keyed hash of object and place determines whether a 4 KiB unit is a duplicate; duplicates are
+//!   drawn from a working set of 256 units (1 MiB), whatever the size of the data. Which one follows from the hash and
+//!   the generation, so that the next 255 generations of a place differ from it. Duplicates with the same number are
+//!   deliberately identical: if one replaces another, that goes undetected.
 
 use super::{BLOCK, Mismatch, Payload, fastest, split_mix};
 
-/// The unit of both shares, in bytes: the block size of file systems, and what deduplication works on at its finest.
+/// The unit of both shares, in bytes: the block size of file systems, and the finest granularity of deduplication.
 pub(super) const UNIT: u64 = 4096;
 /// 16-byte blocks in a unit.
 pub(super) const UNIT_BLOCKS: u64 = UNIT / BLOCK as u64;
-/// How many different duplicates there are.
+/// Number of distinct duplicates.
 pub(super) const WORKING_SET: u64 = 256;
-/// The object that duplicates belong to. No data set has this many objects.
+/// The object number of duplicates. No data set has this many objects.
 pub(super) const DUPLICATES: u64 = u64::MAX;
-/// Bits of a unit's number that say where in the object it lies; those above are its generation.
+/// Bits of a unit's number that give its place in the object; the higher bits give its generation.
 pub(super) const PLACE_BITS: u32 = 48 - UNIT.trailing_zeros();
 
-/// What the bytes look like to a target that compresses or deduplicates.
+/// How compressible and redundant the bytes are to a target that compresses or deduplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// How many of the 256 blocks at the end of each unit repeat one block.
+    /// How many of the 256 blocks, at the end of each unit, repeat one block.
     pub(super) repeated: u16,
-    /// A unit is a duplicate when the low 32 bits of its hash lie below this.
+    /// A unit is a duplicate when the low 32 bits of its hash are below this.
     pub(super) duplicates_below: u64,
 }
 
 impl Shape {
-    /// Nothing to gain.
+    /// Neither compressible nor duplicated.
     pub(super) const PLAIN: Self = Self { repeated: 0, duplicates_below: 0 };
 
     #[inline]
@@ -41,13 +40,13 @@ impl Shape {
         self.repeated == 0 && self.duplicates_below == 0
     }
 
-    /// Bytes at the front of each unit that do not repeat.
+    /// Bytes at the start of each unit that do not repeat.
     pub(super) const fn varied_bytes(self) -> usize {
         UNIT as usize - self.repeated as usize * BLOCK
     }
 }
 
-/// Where the content of a unit comes from.
+/// The source of a unit's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) object: u64,
@@ -56,10 +55,10 @@ pub(super) struct Source {
 }
 
 impl Payload {
-    /// The same with another shape: a share of each 4 KiB that compresses to nothing, and a share of all 4 KiB that
-    /// occur elsewhere too, both from 0 to 1. What is written by one shape is verified by the same shape only.
+    /// The same with another shape: a share of each 4 KiB that compresses to nothing, and a share of all 4 KiB units
+    /// that are duplicates, both from 0 to 1. Data written with one shape can only be verified with the same shape.
     ///
-    /// The shares are kept to 1/256 of 4 KiB and 2^-32 of all.
+    /// The shares have a resolution of 1/256 of 4 KiB and of 2^-32.
     #[must_use]
     pub fn with(mut self, compressible: f64, dedupe: f64) -> Self {
         let share = |of: f64, whole: f64| (of.clamp(0.0, 1.0) * whole).round();
@@ -70,7 +69,7 @@ impl Payload {
         self
     }
 
-    /// Where the content of unit number `unit` of `object` comes from; the number includes the generation.
+    /// The source of the content of unit number `unit` of `object`; the number includes the generation.
     pub(super) fn source(&self, object: u64, unit: u64) -> Source {
         let own = Source { object, block: unit.wrapping_mul(UNIT_BLOCKS) };
         if self.shape.duplicates_below == 0 {
@@ -136,8 +135,8 @@ impl Payload {
         Ok(())
     }
 
-    /// The block that the end of a unit repeats, as it begins at byte `at` of the unit: the one that would stand at the
-    /// beginning of that end anyway.
+    /// The block that the end of a unit repeats, starting at byte `at` of the unit: the one that would be at the start
+    /// of that end anyway.
     fn repeated_block(&self, source: Source, at: usize) -> [u8; BLOCK] {
         let mut block = [0; BLOCK];
         self.fill_by(fastest(), source.object, source.offset(self.shape.varied_bytes()), &mut block);
@@ -146,7 +145,7 @@ impl Payload {
     }
 }
 
-/// Fills with a block over and over.
+/// Fills with repetitions of a block.
 fn repeat(block: [u8; BLOCK], out: &mut [u8]) {
     let mut chunks = out.chunks_exact_mut(BLOCK);
     chunks.by_ref().for_each(|chunk| chunk.copy_from_slice(&block));
@@ -154,12 +153,12 @@ fn repeat(block: [u8; BLOCK], out: &mut [u8]) {
     rest.copy_from_slice(&block[..rest.len()]);
 }
 
-/// Where something else than a block over and over begins.
+/// Position of the first byte that is not a repetition of the block.
 fn differs(block: [u8; BLOCK], data: &[u8]) -> Option<usize> {
     let word = u128::from_le_bytes(block);
     let chunks = data.chunks_exact(BLOCK);
     let rest = chunks.remainder();
-    // All at once: damage is rare, and a loop without a way out goes by vectors.
+    // Without an early exit: damage is rare, and such a loop vectorises.
     let differences = chunks.clone().fold(0, |sum, chunk| {
         sum | (u128::from_le_bytes(chunk.try_into().expect("chunks are blocks")) ^ word)
     });
@@ -170,15 +169,15 @@ fn differs(block: [u8; BLOCK], data: &[u8]) -> Option<usize> {
 }
 
 impl Source {
-    /// Position in the plain stream of the byte `at` of the unit.
+    /// Position in the unshaped stream of byte `at` of the unit.
     fn offset(self, at: usize) -> u64 {
         self.block.wrapping_mul(BLOCK as u64).wrapping_add(at as u64)
     }
 }
 
-/// The part of a range that lies in its first unit.
+/// The part of a range within its first unit.
 struct Part {
-    /// Where in the unit it begins.
+    /// Its offset in the unit.
     start: usize,
     varied: usize,
     repeated: usize,

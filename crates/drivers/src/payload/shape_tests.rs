@@ -1,4 +1,4 @@
-//! Shaped data is as compressible and as often duplicated as asked, verifies anywhere, and damage is named.
+//! Shaped data compresses and repeats as requested, verifies at any position, and damage is identified.
 
 use std::collections::HashMap;
 
@@ -24,11 +24,11 @@ fn a_share_compresses_to_nothing() {
         let data = content(&payload, 1, 0, 4 << 20);
         for level in [1, 3, 9] {
             let left = zstd::bulk::compress(&data, level).unwrap().len() as f64 / data.len() as f64;
-            // The fast levels find late that compressing pays again.
+            // The fast compression levels are late to notice that compressing pays again.
             let missed = if level < 9 { 0.05 } else { 0.02 };
             assert!((left - (1.0 - asked)).abs() < missed, "{asked} at level {level}: {left} is left");
         }
-        // Not only over all, but in every 4 KiB.
+        // Not only overall, but in every 4 KiB.
         for unit in data.chunks(UNIT as usize).take(64) {
             let left = zstd::bulk::compress(unit, 3).unwrap().len() as f64 / UNIT as f64;
             assert!((left - (1.0 - asked)).abs() < 0.05, "{asked}: of one unit {left} is left");
@@ -41,7 +41,7 @@ fn a_share_of_the_units_occurs_elsewhere_too() {
     for (asked, compressible) in [(0.0, 0.0), (0.2, 0.0), (0.5, 0.5), (0.9, 0.0), (1.0, 0.3)] {
         let payload = Payload::new(6).with(compressible, asked);
         let mut counts: HashMap<Vec<u8>, u32> = HashMap::new();
-        // Many small files count as one large one.
+        // Many small files behave like one large one.
         for object in 0..64u64 {
             for unit in content(&payload, object << 32, 0, 1 << 20).chunks(UNIT as usize) {
                 *counts.entry(unit.to_vec()).or_default() += 1;
@@ -64,14 +64,14 @@ fn generations_differ_in_every_unit() {
             for (number, unit) in old.chunks(UNIT as usize).enumerate() {
                 let place = stream(other, number as u64 * UNIT);
                 let found = payload.verify(9, place, unit).unwrap_err();
-                // The first byte may be the same by chance, all of the first block cannot.
+                // The first byte may be equal by coincidence, but not the whole first block.
                 assert!(found.offset < place + 16, "{payload:?} {one} {other}");
             }
         }
     }
 }
 
-/// What is found when `damage` is done to 64 KiB at `offset`, of which all is looked at.
+/// The diagnosis after `damage` is done to 64 KiB at `offset`, all of which is examined.
 fn diagnose(payload: &Payload, offset: u64, damage: impl FnOnce(&mut [u8])) -> (super::Diagnosis, String) {
     let mut data = content(payload, 3, stream(2, offset), 64 << 10);
     damage(&mut data);
@@ -132,7 +132,7 @@ fn a_misplaced_block_is_named() {
         let place = Damage::OtherPlace { object: 3, offset: 512, generation: 2 };
         assert_eq!((found.damage, found.bytes), (place, 512));
     }
-    // Where all are duplicates, what belongs elsewhere cannot be said.
+    // Where everything is a duplicate, misplaced data has no identifiable origin.
     let payload = Payload::new(8).with(0.0, 1.0);
     let other = content(&payload, 3, stream(2, 1 << 30), 4096);
     let (found, _) = diagnose(&payload, 0, |data| data[..4096].copy_from_slice(&other));
@@ -175,7 +175,7 @@ fn data_says_of_which_generation_it_is() {
     assert_eq!(repeated.generation_of(1, 0, &content(&repeated, 1, stream(9, 0), 4096)), Some(9));
 }
 
-/// A receive buffer may end anywhere: little data gives a vaguer answer, never a wrong one.
+/// A receive buffer may end anywhere: little data gives a less precise diagnosis, never a wrong one.
 #[test]
 fn little_data_is_enough_for_a_generation() {
     for payload in shapes() {
@@ -184,7 +184,7 @@ fn little_data_is_enough_for_a_generation() {
             let Err(mismatch) = payload.verify(3, stream(2, offset), &old) else { panic!("they are equal") };
             let found = payload.diagnose(3, stream(2, offset), &old, mismatch);
             let old_one = matches!(found.damage, Damage::OtherGeneration { found: 1, expected: 2 });
-            // Among duplicates other generations have the same bytes: any of them will do.
+            // Other generations share duplicates' bytes: any of them is correct.
             let other =
                 matches!(found.damage, Damage::OtherGeneration { .. }) && payload.shape.duplicates_below > 0;
             assert!(old_one || other, "{payload:?} {offset} {len}: {found}");

@@ -1,7 +1,7 @@
-//! The sums in block headers, which are not always what their names say: the format ([`super::header`]) has them so, as blocks show that
-//! were taken apart (`tests/data/fio`):
+//! The checksums in block headers, which do not always match their names: the format ([`super::header`]) has them like
+//! this, as an analysis of blocks shows (`tests/data/fio`):
 //!
-//! | method | what stands in the header |
+//! | method | content of the header |
 //! |---|---|
 //! | md5, sha3-* | the digest |
 //! | sha1 | the digest, its five words little endian |
@@ -19,15 +19,15 @@ use crc_fast::CrcAlgorithm;
 use md5::Digest;
 use sha2::block_api::compress256;
 
-/// The longest sum, in bytes.
+/// Length of the longest checksum, in bytes.
 pub(super) const LONGEST: usize = 128;
-/// How a SHA-256 begins (FIPS 180-4, 5.3.3).
+/// Initial state of SHA-256 (FIPS 180-4, 5.3.3).
 const SHA256_START: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
-/// CRC-7/MMC a byte at a time, the seven bits at the top.
+/// CRC-7/MMC, one byte at a time, with the seven bits at the top.
 static CRC7: [u8; 256] = crc7_table();
 
-/// A sum in the making.
+/// A checksum in progress.
 pub(super) enum Sum {
     Nothing,
     Md5(md5::Md5),
@@ -43,13 +43,13 @@ pub(super) enum Sum {
     Sha3x512(sha3::Sha3_512),
 }
 
-/// Bytes that a method's sum takes in the header.
+/// Bytes of a method's checksum in the header.
 pub(super) const fn len_of(method: CheckMethod) -> usize {
     method.header_bytes().saturating_sub(super::header::HEAD_BYTES)
 }
 
 impl Sum {
-    /// The sum of nothing yet.
+    /// The checksum of no data yet.
     pub(super) fn new(method: CheckMethod) -> Self {
         let crc = |algorithm, inverted| Self::Crc(crc_fast::Digest::new(algorithm), inverted);
         match method {
@@ -75,7 +75,7 @@ impl Sum {
         }
     }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub(super) fn update(&mut self, data: &[u8]) {
         match self {
             Self::Nothing => {}
@@ -95,7 +95,7 @@ impl Sum {
         }
     }
 
-    /// The sum, as it stands in the header, and zeros.
+    /// The checksum as stored in the header, followed by zeros.
     pub(super) fn finish(self) -> [u8; LONGEST] {
         let mut out = [0; LONGEST];
         let mut put = |bytes: &[u8]| out[..bytes.len()].copy_from_slice(bytes);
@@ -121,7 +121,7 @@ impl Sum {
     }
 }
 
-/// The message by blocks: the first whole one, the present one, and a SHA-256 over the whole ones.
+/// The message in blocks: the first whole one, the current one, and a SHA-256 over the whole ones.
 pub(super) struct LastBlock<const LEN: usize> {
     first: [u8; LEN],
     block: [u8; LEN],

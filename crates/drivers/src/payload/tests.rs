@@ -1,4 +1,4 @@
-//! What the payload promises: the same bytes on every path and from every place, nothing to compress, nothing twice.
+//! Guarantees of the payload: the same bytes on every path and from every position, incompressible, without duplicates.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ fn content(payload: &Payload, object: u64, offset: u64, len: usize) -> Vec<u8> {
     out
 }
 
-/// The format is kept: data written by one version is verified by the next.
+/// The format is stable: each version verifies data written by earlier ones.
 #[test]
 fn the_bytes_of_a_seed_never_change() {
     let bytes = content(&Payload::new(42), 7, 0, 16);
@@ -62,7 +62,7 @@ fn no_aligned_block_occurs_twice() {
 #[test]
 fn compressors_gain_nothing() {
     let payload = Payload::new(3);
-    // A mix of objects, so that likeness between them would show as well.
+    // A mix of objects, so that similarity between them would show as well.
     let data: Vec<u8> = (0..16).flat_map(|object| content(&payload, object, 0, 128 << 10)).collect();
     let zstd = zstd::bulk::compress(&data, 19).unwrap();
     assert!(zstd.len() >= data.len(), "zstd made {} of {}", zstd.len(), data.len());
@@ -105,7 +105,7 @@ fn content_of_another_place_or_object_is_refused() {
 }
 
 proptest! {
-    /// A piece is what a slice of the whole is, wherever it begins and ends.
+    /// Any piece equals the corresponding slice of the whole, wherever it begins and ends.
     #[test]
     fn any_piece_is_a_piece_of_the_whole(seed: u64, object: u64, start in 0usize..2048, len in 0usize..2048) {
         let payload = Payload::new(seed);

@@ -1,13 +1,13 @@
-//! The payload by the AES instructions of x86-64: 16, 32 or 64 bytes at a time.
+//! The payload with the AES instructions of x86-64: 16, 32 or 64 bytes at a time.
 //!
-//! Each kernel keeps several registers in flight, because a round has a latency of four cycles and a throughput of
-//! one or two a cycle.
+//! Each kernel keeps several registers in flight, because a round has a latency of four cycles and a throughput of one
+//! or two per cycle.
 
 use std::arch::x86_64::*;
 
 use super::{BLOCK, CHUNK, Keys, Path, ROUNDS};
 
-/// Adds the paths that this processor has, fastest first.
+/// Adds the paths that the CPU supports, fastest first.
 pub(super) fn push_available(paths: &mut Vec<Path>) {
     let aes = is_x86_feature_detected!("aes");
     let vaes = is_x86_feature_detected!("vaes");
@@ -22,9 +22,9 @@ pub(super) fn push_available(paths: &mut Vec<Path>) {
     }
 }
 
-/// Writes one kernel: a register type, how many blocks it holds, and how to work on it.
+/// Defines one kernel: a register type, the number of blocks in it, and its operations.
 ///
-/// `$set(low, high)` makes a register of consecutive counters, `$equal(a, b)` is true when all bytes agree.
+/// `$set(low, high)` makes a register of consecutive counters; `$equal(a, b)` is true when all bytes are equal.
 macro_rules! kernel {
     ($module:ident, $features:literal, $register:ty, $lanes:literal, $depth:literal,
      $counters:expr, $broadcast:expr, $add:ident, $xor:ident, $round:ident, $load:ident, $store:ident,
@@ -36,16 +36,16 @@ macro_rules! kernel {
             const _: () = assert!(CHUNK.is_multiple_of(STEP));
 
             pub(super) fn fill(keys: &Keys, object: u64, block: u64, out: &mut [u8]) {
-                // SAFETY: the path is listed only when the processor has the features.
+                // SAFETY: the path is listed only when the CPU has the features.
                 unsafe { fill_with(keys, object, block, out) }
             }
 
             pub(super) fn verify(keys: &Keys, object: u64, block: u64, data: &[u8]) -> Option<usize> {
-                // SAFETY: the path is listed only when the processor has the features.
+                // SAFETY: the path is listed only when the CPU has the features.
                 unsafe { verify_with(keys, object, block, data) }
             }
 
-            /// The next `$depth` registers of payload; moves the counters on.
+            /// Generates the next `$depth` registers of payload and advances the counters.
             #[inline]
             #[target_feature(enable = $features)]
             fn make(

@@ -1,4 +1,4 @@
-//! Answers of success to requests that want no content: whether they are what they look like.
+//! Checks that successful responses without expected content really come from S3.
 
 use metrics::ErrorKind;
 
@@ -6,11 +6,11 @@ use super::answer::Head;
 use super::failure::Failure;
 use super::request::{Request, Subject};
 
-/// Checks the body of a 2xx answer to a PUT or DELETE. S3 sends none; AWS, MinIO, Ceph and versitygw name the ETag of
-/// what was put. A login page that answers everything with 200 has stored nothing.
+/// Checks the body of a 2xx response to a PUT or DELETE. S3 sends none; AWS, MinIO, Ceph and versitygw return the ETag
+/// of the stored object. A login page that answers everything with 200 has stored nothing.
 ///
 /// # Errors
-/// Content came where there should be none, and nothing shows that S3 sent it.
+/// There is unexpected content, and nothing shows that S3 sent it.
 pub(super) fn check(request: &Request<'_>, head: &Head, body: &[u8]) -> Result<(), Failure> {
     if body.is_empty() {
         return Ok(());

@@ -17,7 +17,7 @@ use super::request::{Body, Request, Subject};
 use super::session::S3Session;
 use crate::{DriverError, Payload, Sink, WorkerContext};
 
-/// A session with one lane, for requests that nobody measures.
+/// A session with one lane, for requests outside the measurement.
 pub(super) struct Control {
     pub(super) session: S3Session,
     pub(super) lane: Box<Lane>,
@@ -43,20 +43,20 @@ impl Control {
     }
 }
 
-/// By how much a time in seconds since 1970 is ahead of this machine's clock.
+/// How many seconds a Unix time is ahead of this machine's clock.
 fn ahead_s(server_time: u64) -> i64 {
     let own = clock::wall().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     server_time as i64 - own as i64
 }
 
-/// When a request that begins now is to be done, on the reactor's clock.
+/// Deadline of a request that starts now, on the reactor's clock.
 fn deadline_ns(session: &S3Session) -> u64 {
     let span = u64::try_from(session.context.op_timeout.as_nanos()).unwrap_or(u64::MAX);
     session.reactor.now().saturating_add(span)
 }
 
 impl S3Driver {
-    /// Runs control requests to their end on a reactor of this call's own.
+    /// Runs control requests to completion on a reactor of their own.
     pub(super) fn control<T>(
         &self,
         doing: &str,
@@ -91,14 +91,14 @@ impl S3Driver {
     /// Checks that the bucket exists and that the credentials may list it.
     ///
     /// # Errors
-    /// One line that names the bucket, the endpoint, what the server said and what to do: not found, access
-    /// denied, wrong region, clocks that differ, or no connection.
+    /// One line that names the bucket, the endpoint, the server's response and the next step: not found, access denied,
+    /// wrong region, clock skew, or no connection.
     pub fn check_bucket(&self) -> Result<(), DriverError> {
         self.look_at_bucket().map(drop)
     }
 
-    /// As [`Self::check_bucket`]; how many seconds the server's clock is ahead of this machine's, where it tells the time. It is told in
-    /// whole seconds, and read when the answer has come.
+    /// As [`Self::check_bucket`]; returns how many seconds the server's clock is ahead of this machine's, where the
+    /// server sends the time. Its resolution is a second, and it is read when the response has arrived.
     ///
     /// # Errors
     /// As [`Self::check_bucket`].
@@ -115,7 +115,7 @@ impl S3Driver {
             ) {
                 return Err(failure);
             }
-            // The answer to a HEAD has no body and so no reason; ask in a way that gets one.
+            // The response to a HEAD has no body and so no reason; a GET returns one.
             let query = canonical_query(&[
                 ("list-type", "2"),
                 ("max-keys", "1"),
@@ -124,7 +124,7 @@ impl S3Driver {
             let list = Request { query: &query, ..Request::new("GET", Subject::Bucket) };
             let reason = match control.request(&list, Expect::Document).await {
                 Err(reason) => reason,
-                // Some servers have no HEAD of a bucket; all that is needed of it is that it can be listed.
+                // Some servers do not support HEAD on a bucket; that it can be listed is enough.
                 Ok(()) if matches!(failure.status, Some(405 | 501)) => {
                     parse_list_v2(&control.lane.document).map_err(unreadable)?;
                     return Ok(None);
@@ -149,10 +149,10 @@ impl S3Driver {
         })
     }
 
-    /// Checks that there are objects under our prefix, put by an earlier run or by the one that is gone on with.
+    /// Checks that there are objects under our prefix, written by an earlier run or by the one being resumed.
     ///
     /// # Errors
-    /// What the server said; of kind `NotFound` when there are none.
+    /// The server's response; kind `NotFound` when there are none.
     pub fn adopt(&self) -> Result<(), DriverError> {
         self.control("looking for objects in", async |control| {
             let query = ours(control, &[("list-type", "2"), ("max-keys", "1")]);
@@ -171,7 +171,7 @@ impl S3Driver {
     /// The first bytes of an object, at most `len`.
     ///
     /// # Errors
-    /// What the server said.
+    /// The server's response.
     pub fn beginning(&self, object: u64, len: u64) -> Result<Vec<u8>, DriverError> {
         self.control("reading from", async |control| {
             let range = Some((0, len.max(1)));
@@ -184,7 +184,7 @@ impl S3Driver {
     /// Creates the bucket.
     ///
     /// # Errors
-    /// What the server said, also when the bucket exists already.
+    /// The server's response, also when the bucket already exists.
     pub fn create_bucket(&self) -> Result<(), DriverError> {
         let document = create_bucket_configuration(&self.shared.config.region);
         let body = if document.is_empty() { Body::None } else { Body::Bytes(document.as_bytes()) };
@@ -197,17 +197,17 @@ impl S3Driver {
     /// Deletes the bucket, which must be empty.
     ///
     /// # Errors
-    /// What the server said.
+    /// The server's response.
     pub fn delete_bucket(&self) -> Result<(), DriverError> {
         self.control("deleting", async |control| {
             control.request(&Request::new("DELETE", Subject::Bucket), Expect::Nothing).await
         })
     }
 
-    /// Calls `visit` with key and size in bytes of each object under our prefix, a page at a time.
+    /// Calls `visit` with the key and size in bytes of each object under our prefix, one page at a time.
     ///
     /// # Errors
-    /// What the server said.
+    /// The server's response.
     pub fn list_prefix(&self, mut visit: impl FnMut(&str, u64)) -> Result<u64, DriverError> {
         self.control("listing", async |control| {
             let Control { session, lane } = control;
@@ -222,7 +222,7 @@ impl S3Driver {
     }
 }
 
-/// The query that lists under our prefix from the beginning.
+/// The query that lists everything under our prefix.
 pub(super) fn ours(control: &Control, more: &[(&str, &str)]) -> String {
     let mut query = more.to_vec();
     query.push(("prefix", &control.session.shared.addressing.prefix));

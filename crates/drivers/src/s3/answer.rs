@@ -1,4 +1,4 @@
-//! Reading answers in place: the head, and the body into wherever it goes.
+//! Parses responses in place: the head, and the body wherever it goes.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -15,18 +15,18 @@ use super::request::{Request, Subject};
 use super::session::S3Session;
 use crate::link::Link;
 
-/// Of an error body, this much is read; a longer one costs the connection.
+/// Maximum bytes read of an error body; a longer one costs the connection.
 pub(super) const MAX_ERROR_BYTES: usize = 64 * 1024;
-/// The longest Location that is followed, in bytes: a key of 1024 characters, each encoded, and a query.
+/// Maximum length of a Location that is followed, in bytes: a key of 1024 encoded characters, and a query.
 const MAX_LOCATION_BYTES: usize = 8 * 1024;
-/// A server may send this many interim answers (1xx) before the real one.
+/// Maximum interim responses (1xx) before the final one.
 const MAX_INTERIM: u32 = 16;
-/// With payload that is dropped in the kernel, so much is received first, to see when it begins to arrive.
+/// When payload is discarded in the kernel, this much is received first, to see when it begins to arrive.
 const FIRST_LOOK_BYTES: usize = 2048;
-/// The longest stretch dropped by one call, in bytes.
+/// Maximum length discarded by one call, in bytes.
 const DISCARD_BYTES: u64 = 1 << 30;
 
-/// What is kept of an answer's head.
+/// The relevant fields of a response's head.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
     pub(super) status: u16,
@@ -34,48 +34,48 @@ pub(super) struct Head {
     keeps_alive: bool,
     /// First and last byte in Content-Range.
     content_range: Option<(u64, u64)>,
-    /// It names an ETag.
+    /// Whether it has an ETag.
     pub(super) has_etag: bool,
     pub(super) notes: Notes,
 }
 
-/// Headers that are seldom wanted.
+/// Headers that are rarely needed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Notes {
     pub(super) etag: Option<String>,
     pub(super) region: Option<String>,
     /// The Date header, seconds since 1970.
     pub(super) server_time: Option<u64>,
-    /// Where a redirect leads.
+    /// Target of a redirect.
     pub(super) location: Option<String>,
-    /// How long the server asks to wait (Retry-After).
+    /// The wait requested by the server (Retry-After).
     pub(super) retry_after: Option<Duration>,
 }
 
-/// Where a body goes.
+/// Destination of a body.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Into {
-    /// Into the lane's document, no longer than this.
+    /// The lane's document buffer, up to this length.
     Document { most: usize },
-    /// Counted.
+    /// Only counted.
     Count { len: u64 },
-    /// Compared with what was written.
+    /// Compared with the written data.
     Verify(Wanted),
-    /// Dropped in the kernel.
+    /// Discarded in the kernel.
     Kernel { len: u64 },
 }
 
-/// A body that was read to its end.
+/// A body that was read completely.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Received {
     pub(super) bytes: u64,
     pub(super) first_byte_ns: Option<u64>,
-    /// What differs first from what was written, in words.
+    /// The first difference from the written data, in words.
     pub(super) corrupt: Option<Box<str>>,
 }
 
 impl Head {
-    /// Reads what is needed; `whole` when the rare headers are wanted, too.
+    /// Extracts the relevant fields; `whole` includes the rare headers.
     fn of(head: &ResponseHead<'_, '_>, request: &Request<'_>) -> Result<Self, Failure> {
         let framing = head.framing(request.method == "HEAD")?;
         let keeps_alive = head.keeps_alive();
@@ -90,7 +90,7 @@ impl Head {
             notes.server_time = head.text("date").and_then(parse_date);
         }
         if head.status >= 300 {
-            // Cut off it would lead elsewhere.
+            // A truncated one would lead elsewhere.
             let whole = |value: &&str| value.len() <= MAX_LOCATION_BYTES;
             notes.location = head.text("location").filter(whole).map(str::to_owned);
             let now = notes.server_time.unwrap_or_else(unix_now);
@@ -103,12 +103,12 @@ impl Head {
         Ok(Self { status: head.status, framing, keeps_alive, content_range, has_etag, notes })
     }
 
-    /// True when another request may follow once the body is read.
+    /// True when another request may follow after the body.
     pub(super) fn reusable(&self) -> bool {
         self.keeps_alive && self.framing != Framing::UntilClose
     }
 
-    /// Checks, before the body is read, that it is what was asked for.
+    /// Checks, before the body is read, that it is what was requested.
     pub(super) fn check_payload(&self, offset: u64, len: u64, ranged: bool) -> Result<(), Failure> {
         let wrong = |detail: String| Err(Failure::new(ErrorKind::Length, detail));
         if let Framing::Length(announced) = self.framing
@@ -118,7 +118,7 @@ impl Head {
         }
         match (self.status, ranged, self.content_range) {
             (200, false, _) | (206, true, None) => Ok(()),
-            // The whole object, which is just what was asked for.
+            // The whole object, which is exactly what was requested.
             (200, true, _) if offset == 0 && self.framing == Framing::Length(len) => Ok(()),
             (206, true, Some(range)) if range == (offset, offset + len - 1) => Ok(()),
             (206, true, Some((first, last))) => wrong(format!(
@@ -137,7 +137,7 @@ fn unix_now() -> u64 {
     clock::wall().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// First and last byte of `bytes 0-9/100`.
+/// Parses the first and last byte of `bytes 0-9/100`.
 fn parse_range(text: &str) -> Option<(u64, u64)> {
     let (range, _) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;
@@ -145,7 +145,7 @@ fn parse_range(text: &str) -> Option<(u64, u64)> {
 }
 
 impl S3Session {
-    /// Reads the head of the answer, over interim answers, receiving at most `most` bytes at once.
+    /// Reads the head of the response, skipping interim responses, receiving at most `most` bytes at a time.
     pub(super) async fn read_head(
         &self,
         lane: &mut Lane,
@@ -164,7 +164,7 @@ impl S3Session {
                     lane.inbox.consume(len);
                     return Ok(head);
                 }
-                // We never ask for 100 Continue nor for another protocol; the former may come all the same.
+                // We never request 100 Continue or a protocol switch; 100 may arrive nevertheless.
                 let status = parsed.status;
                 if !matches!(status, 100 | 102..=199) || interim == MAX_INTERIM {
                     return Err(Failure::new(
@@ -235,7 +235,7 @@ impl S3Session {
                     continue;
                 }
             }
-            // The first bytes are taken as they come, to see when that is.
+            // The first bytes are taken as they arrive, to learn when that is.
             let due =
                 if received.bytes == 0 { 0 } else { usize::try_from(decoder.ahead()).unwrap_or(usize::MAX) };
             if lane.inbox.fill(link, most, due).await.map_err(|error| lost(&error))? == 0 {
@@ -251,7 +251,7 @@ impl S3Session {
         Ok(received)
     }
 
-    /// Deals with the next stretch of a body. Damaged data is read to its end: the connection stays fit for use.
+    /// Processes the next part of a body. Damaged data is read to the end, so that the connection stays usable.
     fn take(
         &self,
         into: Into,
@@ -271,7 +271,7 @@ impl S3Session {
                 Err(too_long(len))
             }
             Into::Count { .. } | Into::Kernel { .. } => Ok(()),
-            // It is judged when all of it is there.
+            // It is verified once all of it has arrived.
             Into::Verify(_) if self.context.payload.whole_blocks() => {
                 document.extend_from_slice(data);
                 Ok(())

@@ -1,4 +1,4 @@
-//! Operations where each block of a file is an object of its own.
+//! Operations on files whose blocks are separate objects.
 
 use metrics::{ErrorKind, OpKind};
 
@@ -10,7 +10,7 @@ use super::session::S3Session;
 use crate::{Done, Op, Sink};
 
 impl S3Session {
-    /// Does an operation on the object that its block is.
+    /// Performs an operation on the object that holds its block.
     pub(super) async fn block(
         &self,
         lane: &mut Lane,
@@ -31,7 +31,7 @@ impl S3Session {
                     _ => Ok(Done::default()),
                 }
             }
-            // What was acknowledged is durable.
+            // Acknowledged data is durable.
             OpKind::Commit => {
                 self.reactor.yield_now().await;
                 Ok(Done::default())
@@ -43,7 +43,7 @@ impl S3Session {
         }
     }
 
-    /// A block that was never written reads as zeros, as in a file with holes.
+    /// A block that was never written reads as zeros, as in a sparse file.
     #[cold]
     fn never_written(&self, op: &Op) -> Result<Done, Failure> {
         if self.context.sink == Sink::Verify {

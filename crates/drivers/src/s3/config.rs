@@ -1,4 +1,4 @@
-//! What the driver must know of its target.
+//! Configuration of an S3 target.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,15 +14,15 @@ use crate::paths::Paths;
 /// Scheme, host and port of an S3 service, as in `https://s3.example.org:9000`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// TLS, as the scheme `https` says.
+    /// TLS, as given by the scheme `https`.
     pub tls: bool,
     /// Host name or address; IPv6 without brackets.
     pub host: String,
-    /// TCP port; the usual one when the URL names none.
+    /// TCP port; the default when the URL has none.
     pub port: u16,
 }
 
-/// An endpoint that cannot be read. The message names the input and a right form.
+/// An endpoint that cannot be parsed. The message shows the input and a valid form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("S3 endpoint \"{input}\": {reason}; write http://HOST[:PORT] or https://HOST[:PORT]")]
 pub struct EndpointError {
@@ -31,12 +31,12 @@ pub struct EndpointError {
 }
 
 impl Endpoint {
-    /// The port of a service that names none.
+    /// The default port.
     pub const fn usual_port(tls: bool) -> u16 {
         if tls { 443 } else { 80 }
     }
 
-    /// The Host header of `host`, which is this endpoint's host or a bucket's name before it.
+    /// The Host header for this endpoint, or for a bucket's name in front of its host.
     pub(super) fn host_header(&self, bucket: Option<&str>) -> String {
         let mut out = String::new();
         if let Some(bucket) = bucket {
@@ -69,7 +69,7 @@ impl FromStr for Endpoint {
 
     fn from_str(input: &str) -> Result<Self, EndpointError> {
         let wrong = |reason| {
-            // What stands before an @ may be a password: it is not repeated.
+            // Text before an @ may be a password: it is not echoed.
             let shown = if input.contains('@') { "…" } else { input };
             EndpointError { input: shown.to_owned(), reason }
         };
@@ -122,10 +122,10 @@ impl FromStr for Endpoint {
 /// How the payload of a PUT is protected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PayloadSigning {
-    /// Not at all (`UNSIGNED-PAYLOAD`): the cheapest, and what TLS makes unnecessary.
+    /// None (`UNSIGNED-PAYLOAD`): the cheapest, and sufficient with TLS.
     #[default]
     Unsigned,
-    /// By its SHA-256 in the signature: 0.6 ms of processor time a MiB, and the payload is generated twice.
+    /// By its SHA-256 in the signature: 0.6 ms of CPU time per MiB, and the payload is generated twice.
     Signed,
     /// By a CRC-64/NVME in a trailer of an `aws-chunked` body.
     CrcTrailer,
@@ -134,7 +134,7 @@ pub enum PayloadSigning {
 }
 
 impl PayloadSigning {
-    /// The checksum in the trailer, where there is one.
+    /// The checksum in the trailer, if any.
     pub(super) const fn trailer(self) -> Option<ChecksumKind> {
         match self {
             Self::Unsigned | Self::Signed => None,
@@ -165,43 +165,43 @@ impl FromStr for PayloadSigning {
 pub struct S3Config {
     /// The service. Its host name goes into the Host header and the TLS handshake.
     pub endpoint: Endpoint,
-    /// Connect here instead of where the host name leads, for example to one data address of an array.
+    /// Connect here instead of to the host name's addresses, for example to one data address of an array.
     pub connect_to: Option<SocketAddr>,
-    /// Connect to these instead, each connection to one of them, evenly.
+    /// Connect to these addresses instead, spreading connections evenly.
     pub addresses: Vec<SocketAddr>,
     /// Where connections leave this machine.
     pub paths: Paths,
     /// The bucket.
     pub bucket: String,
-    /// What our keys begin with, without its final slash; never empty, so that nothing else is ever removed.
+    /// Prefix of our keys, without its final slash; never empty, so that nothing else is ever removed.
     pub prefix: String,
-    /// The region that is signed for.
+    /// The region used in signatures.
     pub region: String,
-    /// The bucket in the path rather than before the host name.
+    /// The bucket in the path instead of in the host name.
     pub path_style: bool,
-    /// Who asks.
+    /// The access keys.
     pub credentials: Credentials,
     /// How payload is protected.
     pub payload_signing: PayloadSigning,
-    /// Whom to trust, for `https`.
+    /// Which certificates to trust, for `https`.
     pub tls: TlsConfig,
     /// Objects larger than this are uploaded in parts of this size, in bytes; at least 5 MiB (S3's own limit).
     pub part_size: u64,
-    /// Whether objects may be put that are larger than `part_size`, by this program or by one that used the prefix
-    /// before; true when unknown. Where none can have been, no unfinished upload can be left.
+    /// Whether objects larger than `part_size` may be written, by this program or by an earlier user of the prefix;
+    /// true when unknown. If not, no unfinished upload can be left behind.
     pub may_put_parts: bool,
-    /// The longest that one request of the helper functions (bucket checks, listing, removal) may take.
+    /// Timeout of one request of the helper functions (bucket checks, listing, removal).
     pub control_timeout: Duration,
-    /// Seed of the jitter between retries.
+    /// Seed for the jitter between retries.
     pub retry_seed: u64,
-    /// Each block is an object of its own: a write of a file makes the object
-    /// `NAME_OFFSET_LENGTH`, a read gets it, a trim deletes it. The names of the files, below the bucket, by their numbers.
+    /// Each block is an object of its own: a write to a file creates the object `NAME_OFFSET_LENGTH`, a read gets it, a
+    /// trim deletes it. Maps file numbers to their names within the bucket.
     pub blocks: Option<BTreeMap<u64, String>>,
 }
 
 impl S3Config {
-    /// A target with the usual settings: `us-east-1`, path style, unsigned payload, the system's roots,
-    /// parts of 64 MiB.
+    /// A target with default settings: `us-east-1`, path style, unsigned payload, the system's root certificates, parts
+    /// of 64 MiB.
     pub fn new(endpoint: Endpoint, bucket: &str, prefix: &str, credentials: Credentials) -> Self {
         Self {
             endpoint,

@@ -1,14 +1,14 @@
-//! Who asks: keys from a file, the AWS environment variables, or the shared credentials file.
+//! Access keys, from a file, the AWS environment variables, or the shared credentials file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A text that is never printed.
+/// Text that is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps a text from being printed.
+    /// Protects text from being printed.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -28,7 +28,7 @@ impl fmt::Debug for Secret {
 /// An access key with its secret. `Debug` shows the access key only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
-    /// The name under which the server knows the user; not a secret.
+    /// The public name of the key pair; not a secret.
     pub access_key: String,
     /// The key that requests are signed with.
     pub secret_key: Secret,
@@ -36,7 +36,7 @@ pub struct Credentials {
     pub session_token: Option<Secret>,
 }
 
-/// No usable credentials. Every message names what was looked at and what to do; none holds a secret.
+/// No usable credentials. Every message says what was examined and what to do; none contains a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialsError {
     /// The file cannot be read.
@@ -44,15 +44,15 @@ pub enum CredentialsError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         reason: String,
     },
-    /// The file lacks the profile.
+    /// The file does not contain the profile.
     #[error("credentials file {path}: no profile [{profile}]; set AWS_PROFILE to one that is there")]
     NoProfile {
         /// The file.
         path: PathBuf,
-        /// The profile that was looked for.
+        /// The requested profile.
         profile: String,
     },
     /// The profile lacks a key.
@@ -60,20 +60,20 @@ pub enum CredentialsError {
     NoKey {
         /// The file.
         path: PathBuf,
-        /// The profile that was looked at.
+        /// The profile.
         profile: String,
         /// The missing line.
         key: &'static str,
     },
-    /// One of the pair of environment variables is missing.
+    /// Only one of the two environment variables is set.
     #[error("{missing} is not set although {present} is")]
     HalfSet {
         /// The missing variable.
         missing: &'static str,
-        /// The one that is there.
+        /// The variable that is set.
         present: &'static str,
     },
-    /// Nothing was found anywhere.
+    /// No source has any.
     #[error(
         "no S3 credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give a credentials file, or make ~/.aws/credentials"
     )]
@@ -86,18 +86,18 @@ impl Credentials {
         Self { access_key: access_key.into(), secret_key: Secret::new(secret_key), session_token: None }
     }
 
-    /// The key, the secret and the token in clear, to be handed to another process of this run over a pipe, and to nobody
-    /// else.
+    /// The key, the secret and the token in clear text, only for passing them to another process of this run over a
+    /// pipe.
     pub fn into_texts(self) -> (String, String, Option<String>) {
         (self.access_key, self.secret_key.0, self.session_token.map(|token| token.0))
     }
 
     /// Looks where the AWS tools look: the given file; else `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
     /// `AWS_SESSION_TOKEN` among the variables; else the file at `AWS_SHARED_CREDENTIALS_FILE` or `~/.aws/credentials`.
-    /// `AWS_PROFILE` chooses the profile in a file.
+    /// `AWS_PROFILE` selects the profile in a file.
     ///
     /// # Errors
-    /// [`CredentialsError`], also when a source is there but incomplete: the next one is then not tried.
+    /// [`CredentialsError`], also when a source exists but is incomplete: the next one is then not tried.
     pub fn find_in(
         file: Option<&Path>,
         environment: &dyn Fn(&str) -> Option<String>,
@@ -127,11 +127,11 @@ impl Credentials {
         if path.exists() { Self::from_file(&path, &profile) } else { Err(CredentialsError::None) }
     }
 
-    /// Reads a profile of a shared credentials file: `aws_access_key_id`, `aws_secret_access_key` and, where
-    /// there is one, `aws_session_token`. Lines before the first section belong to `default`.
+    /// Reads a profile of a shared credentials file: `aws_access_key_id`, `aws_secret_access_key` and, if present,
+    /// `aws_session_token`. Lines before the first section belong to `default`.
     ///
     /// # Errors
-    /// The file cannot be read, or lacks the profile or a key.
+    /// The file cannot be read, or does not contain the profile or a key.
     pub fn from_file(path: &Path, profile: &str) -> Result<Self, CredentialsError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| CredentialsError::File { path: path.to_owned(), reason: error.to_string() })?;

@@ -1,4 +1,4 @@
-//! The driver: what all workers share.
+//! The driver: state shared by all workers.
 
 use std::net::ToSocketAddrs;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::session::{S3Session, Shared};
 use super::tls::client_config;
 use crate::{Driver, DriverError, WorkerContext};
 
-/// S3's smallest part, in bytes, but for the last one.
+/// S3's minimum part size in bytes, except for the last part.
 const MIN_PART_BYTES: u64 = 5 << 20;
 
 /// Opens sessions on one bucket. Cheap to clone.
@@ -34,11 +34,11 @@ impl std::fmt::Debug for S3Driver {
 }
 
 impl S3Driver {
-    /// Checks the configuration, resolves the endpoint's name (which may block) and reads the certificate
-    /// authorities. Connects nowhere.
+    /// Checks the configuration, resolves the endpoint's name (which may block) and reads the CA certificates. Connects
+    /// nowhere.
     ///
     /// # Errors
-    /// A setting that cannot work, a name that does not resolve, authorities that cannot be read; each names
+    /// A setting that cannot work, a name that does not resolve, or certificates that cannot be read; each error names
     /// its input.
     pub fn new(config: S3Config) -> Result<Self, DriverError> {
         let wrong = |detail: String| Err(DriverError::new(ErrorKind::Rejected, detail));
@@ -77,7 +77,7 @@ impl S3Driver {
                     DriverError::new(ErrorKind::ConnectFailed, detail)
                 };
                 let mut addresses: Vec<_> = resolved.map_err(|error| unknown(error.to_string()))?.collect();
-                // A connection from an address of one kind cannot go to one of the other.
+                // A connection from an address of one family cannot go to one of the other.
                 if let Some(source) = config.paths.sources.first() {
                     addresses.retain(|address| address.is_ipv6() == source.address.is_ipv6());
                 }
@@ -107,8 +107,7 @@ impl S3Driver {
         Ok(Self { shared: Arc::new(Shared { config, addressing, addresses, tls }) })
     }
 
-    /// The same target, whose answers to requests around a run are waited for at most this long. Nothing is resolved or read
-    /// again.
+    /// The same target with another timeout for requests around a run. Resolves and reads nothing again.
     pub fn with_control_timeout(&self, limit: Duration) -> Self {
         let mut shared = (*self.shared).clone();
         shared.config.control_timeout = limit;
@@ -120,12 +119,12 @@ impl S3Driver {
         &self.shared.config
     }
 
-    /// Where it is connected to: the addresses of the endpoint's name, or the one that is used instead.
+    /// The addresses used: those of the endpoint's name, or those configured instead.
     pub fn addresses(&self) -> &[std::net::SocketAddr] {
         &self.shared.addresses
     }
 
-    /// The key of the object of this number.
+    /// The key of the object with this number.
     pub fn key(&self, object: u64) -> String {
         self.shared.addressing.key(object)
     }

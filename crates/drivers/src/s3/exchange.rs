@@ -1,4 +1,4 @@
-//! One request and its answer, and the rule by which a request is sent again.
+//! One request and its response, with retries.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -19,23 +19,23 @@ use crate::lane_connections::TIMED_OUT;
 use crate::link::Link;
 use crate::{Op, Sink};
 
-/// A document may be this long: a thousand keys of a thousand characters each, escaped, and then some.
+/// Maximum length of a document: a thousand keys of a thousand characters each, escaped, and a margin.
 const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
-/// What an operation has cost so far, and what it is at; survives the operation's being dropped at its deadline.
+/// An operation's cost so far and its current step; survives when the operation is dropped at its deadline.
 #[derive(Debug)]
 pub(super) struct Counts {
     pub(super) rpcs: Cell<u32>,
     pub(super) retries: Cell<u32>,
     doing: Cell<&'static str>,
-    /// Why the last try failed, where there was another after it.
+    /// Why the last attempt failed, if another followed.
     last: RefCell<Option<String>>,
-    /// When the operation is to be done, on the reactor's clock.
+    /// The operation's deadline on the reactor's clock.
     deadline_ns: u64,
 }
 
 impl Counts {
-    /// Nothing yet, of an operation that has until `deadline_ns` on the reactor's clock.
+    /// The initial state of an operation with deadline `deadline_ns` on the reactor's clock.
     pub(super) fn until(deadline_ns: u64) -> Self {
         Self {
             rpcs: Cell::new(0),
@@ -46,7 +46,7 @@ impl Counts {
         }
     }
 
-    /// What it is at, and why it is not further.
+    /// Its current step, and what delayed it.
     pub(super) fn state(&self) -> String {
         match &*self.last.borrow() {
             Some(last) => format!("{}; the try before failed: {last}", self.doing.get()),
@@ -55,23 +55,23 @@ impl Counts {
     }
 }
 
-/// What answer is wanted.
+/// The expected response.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Expect {
-    /// Success; a body is read and dropped.
+    /// Success; a body is read and discarded.
     Nothing,
-    /// A document, which is left in the lane.
+    /// A document, stored in the lane.
     Document,
-    /// A stretch of an object, of exactly this length.
+    /// A range of an object, of exactly this length.
     Payload { wanted: Wanted, ranged: bool },
 }
 
-/// A stretch of an object.
+/// A range of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     /// The operation that it is for.
     pub(super) op: Op,
-    /// First byte in the object.
+    /// Offset of its first byte in the object.
     pub(super) offset: u64,
     pub(super) len: u64,
 }
@@ -81,14 +81,14 @@ pub(super) struct Wanted {
 pub(super) struct Answer {
     /// When the first byte of payload arrived.
     pub(super) first_byte_ns: Option<u64>,
-    /// The ETag, of answers to PUT.
+    /// The ETag, from responses to PUT.
     pub(super) etag: Option<String>,
-    /// The Date header, seconds since 1970, of answers to HEAD of a bucket.
+    /// The Date header, seconds since 1970, from responses to HEAD of a bucket.
     pub(super) server_time: Option<u64>,
 }
 
 impl S3Session {
-    /// Sends a request until it is answered or the rule (see the module's documentation) says to give up.
+    /// Sends a request until it succeeds or the retry rules (see the module's documentation) say to give up.
     pub(super) async fn request(
         &self,
         lane: &mut Lane,
@@ -169,8 +169,8 @@ impl S3Session {
         let sent = self.send(lane, &mut link, request).await?;
         counts.doing.set("no answer yet");
         let discards = matches!(expect, Expect::Payload { .. }) && self.context.sink == Sink::Discard;
-        // What is to be dropped in the kernel should not be copied with the head, unless it is so short
-        // that a second system call costs more.
+        // Bytes to be discarded in the kernel should not be copied with the head, unless there are so few that a second
+        // system call costs more.
         let most = match expect {
             Expect::Payload { wanted, .. } if discards && wanted.len > 16 * 1024 => 2048,
             _ => usize::MAX,
@@ -205,7 +205,7 @@ impl S3Session {
         outcome.map_err(|(failure, _)| failure)
     }
 
-    /// Reads what follows the head. A failure says whether the answer was read to its end all the same.
+    /// Reads what follows the head. A failure says whether the response was nevertheless read completely.
     async fn read_answer(
         &self,
         lane: &mut Lane,
@@ -249,7 +249,7 @@ impl S3Session {
             return Err((Failure::new(ErrorKind::Corrupt, format!("not what was written: {found}")), true));
         }
         if !matches!(expect, Expect::Payload { .. }) && !lane.document.is_empty() {
-            // Long operations begin their answer before they know its end: an error comes with status 200.
+            // Long operations start their response before they know the outcome: an error arrives with status 200.
             if let Ok(error) = parse_error(&lane.document) {
                 return Err((refused(head, &error), true));
             }
@@ -262,7 +262,7 @@ impl S3Session {
     }
 }
 
-/// What the server's refusal means.
+/// Interprets an error response of the server.
 fn refused(head: &Head, error: &S3Error) -> Failure {
     Failure::refused(&Refusal {
         status: head.status,

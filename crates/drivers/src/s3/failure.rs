@@ -1,4 +1,4 @@
-//! Failures of one request, and what the server's refusals mean.
+//! Failures of one request, and the meaning of the server's errors.
 
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,16 +9,16 @@ use wire::s3::S3Error;
 
 use super::redirect::Redirect;
 
-/// Whether the request may be sent again.
+/// Whether the request may be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Again {
-    /// It would end the same way.
+    /// It would fail the same way.
     Never,
-    /// After a pause: the fault may pass.
+    /// After a pause: the fault may be temporary.
     AfterPause,
     /// After a longer pause: the server asks for less load.
     Throttled,
-    /// At once: the server had closed an idle connection, and the request met the close.
+    /// At once: the request crossed with the server's close of an idle connection.
     AtOnce,
 }
 
@@ -28,11 +28,11 @@ pub(super) struct Failure {
     pub(super) kind: ErrorKind,
     pub(super) detail: String,
     pub(super) again: Again,
-    /// The HTTP status, where there was an answer.
+    /// The HTTP status, if there was a response.
     pub(super) status: Option<u16>,
-    /// How long the server asks to wait (Retry-After).
+    /// The wait requested by the server (Retry-After).
     pub(super) retry_after: Option<Duration>,
-    /// Where on the same server the request is to go instead.
+    /// Where on the same server to send the request instead.
     pub(super) redirect: Option<Box<Redirect>>,
 }
 
@@ -62,7 +62,7 @@ impl Failure {
         }
     }
 
-    /// The connection could not be made.
+    /// The connection could not be opened.
     pub(super) fn unreachable(error: &io::Error) -> Self {
         if let Some(kind) = local(error) {
             return Self::new(kind, format!("no connection: {error}"));
@@ -76,7 +76,7 @@ impl Failure {
         Self { again: Again::AfterPause, ..Self::new(kind, format!("no connection: {error}")) }
     }
 
-    /// The server said no. `code` is empty when there was no error body.
+    /// The server refused. `code` is empty when there was no error body.
     pub(super) fn refused(answer: &Refusal<'_>) -> Self {
         Self { status: Some(answer.status), retry_after: answer.retry_after, ..Self::meaning(answer) }
     }
@@ -141,7 +141,7 @@ impl Failure {
     }
 }
 
-/// The codes by which a service asks for less load, as the AWS SDKs know them.
+/// The codes by which a service asks for less load, as in the AWS SDKs.
 fn is_throttling(code: &str) -> bool {
     matches!(
         code,
@@ -161,7 +161,7 @@ fn is_throttling(code: &str) -> bool {
     )
 }
 
-/// What to do about a redirect that leads away from the endpoint. Only the origin is shown: a query may hold a signature.
+/// Advice about a redirect to another server. Shows only the origin: a query may contain a signature.
 fn elsewhere(location: &str) -> String {
     match location.split_once("://") {
         Some((scheme, rest)) => {
@@ -183,15 +183,15 @@ impl From<HttpError> for Failure {
     }
 }
 
-/// An answer that is not the one that was wanted.
+/// A response other than the expected one.
 pub(super) struct Refusal<'a> {
     pub(super) status: u16,
     pub(super) error: &'a S3Error,
     /// `x-amz-bucket-region`.
     pub(super) region: Option<&'a str>,
-    /// `Location`, of redirects that are not followed.
+    /// `Location` of a redirect that is not followed.
     pub(super) location: Option<&'a str>,
-    /// How long the server asks to wait (Retry-After).
+    /// The wait requested by the server (Retry-After).
     pub(super) retry_after: Option<Duration>,
     /// The Date header, seconds since 1970.
     pub(super) server_time: Option<u64>,
@@ -226,7 +226,7 @@ impl Refusal<'_> {
     }
 }
 
-/// Errors that are this machine's own: no descriptors, memory, ports or permission left.
+/// Errors of this machine: out of descriptors, memory or ports, or permission denied.
 fn local(error: &io::Error) -> Option<ErrorKind> {
     // EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL, EPERM, EACCES
     match error.raw_os_error() {
@@ -235,7 +235,7 @@ fn local(error: &io::Error) -> Option<ErrorKind> {
     }
 }
 
-/// The verifier's own words, without the library's around them.
+/// The verifier's own words, without the library's prefix.
 fn tls_reason(error: &io::Error) -> String {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         Some(rustls::Error::General(text)) => text.clone(),

@@ -1,4 +1,4 @@
-//! What a lane keeps from one operation to the next.
+//! State that a lane keeps between operations.
 
 use reactor::Buffer;
 
@@ -6,22 +6,22 @@ use super::request::HeadBuffers;
 use crate::lane_connections::KeptLane;
 use crate::link::{Inbox, Link};
 
-/// A lane's connection and its buffers, all of them used again.
+/// A lane's connection and its buffers, all reused.
 #[derive(Default)]
 pub(super) struct Lane {
-    /// The connection, when it is fit for another request.
+    /// The connection, while it is fit for another request.
     pub(super) link: Option<Link>,
-    /// Heads and payload on their way out.
+    /// Outgoing heads and payload.
     pub(super) send: Option<Buffer>,
-    /// Heads and payload that came in.
+    /// Received heads and payload.
     pub(super) inbox: Inbox,
-    /// Where heads are written.
+    /// Buffers for building heads.
     pub(super) heads: HeadBuffers,
-    /// The last connection ended with an answer that was whole, as the server had announced: nothing was lost.
+    /// The server closed the last connection after a complete response, as announced: nothing was lost.
     pub(super) closed_in_order: bool,
-    /// Why the last connection was given up, where it was not closed in order and no operation was dropped with it.
+    /// Why the last connection was dropped, if it was not closed in order and no operation was dropped with it.
     pub(super) lost: Option<String>,
-    /// The last document that was received.
+    /// The last document received.
     pub(super) document: Vec<u8>,
 }
 

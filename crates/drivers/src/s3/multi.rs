@@ -14,10 +14,10 @@ use super::session::S3Session;
 use crate::{Done, Op};
 
 impl S3Session {
-    /// Uploads an object in parts, one after the other on the lane's connection.
+    /// Uploads an object in parts, one after another on the lane's connection.
     ///
-    /// An upload that fails is aborted, so that its parts take no space. One that is given up at its deadline
-    /// is not: there is no time left; removing everything under the prefix aborts it.
+    /// A failed upload is aborted, so that its parts take no space. One abandoned at its deadline is not, because no
+    /// time is left; removing everything under the prefix aborts it.
     pub(super) async fn put_parts(
         &self,
         lane: &mut Lane,
@@ -38,7 +38,7 @@ impl S3Session {
         if uploaded.is_err() {
             let abort =
                 Request { query: &canonical_query(&[("uploadId", &id)]), ..Request::new("DELETE", subject) };
-            // The upload's own failure is what is reported.
+            // The upload's own failure is the one reported.
             let _ = self.request(lane, index, &abort, Expect::Nothing, counts).await;
         }
         uploaded.map(|()| Done { bytes: op.len, ..Done::default() })
@@ -82,7 +82,7 @@ impl S3Session {
         Ok(())
     }
 
-    /// Lists everything under our prefix, page by page, and never holds more than a page.
+    /// Lists everything under our prefix page by page, never holding more than one page.
     pub(super) async fn list_pages(
         &self,
         lane: &mut Lane,
@@ -116,7 +116,7 @@ impl S3Session {
     }
 }
 
-/// A document that is not what it should be, or an error that came with status 200.
+/// A malformed document, or an error that arrived with status 200.
 pub(super) fn unreadable(error: wire::s3::XmlError) -> Failure {
     let kind = match &error {
         wire::s3::XmlError::Server(_) => ErrorKind::ServerFault,

@@ -1,13 +1,13 @@
-//! Redirects that stay on the server (307 and 308, RFC 9110 sections 15.4.8 and 15.4.9): the same request, another path.
+//! Redirects within the server (307 and 308, RFC 9110 sections 15.4.8 and 15.4.9): the same request, another path.
 
 use wire::sigv4::{canonical_query, encode_path};
 
 use super::config::Endpoint;
 
-/// A request is redirected at most this often.
+/// Maximum redirects of a request.
 pub(super) const MAX_REDIRECTS: u32 = 3;
 
-/// Where a request goes instead: path and query, encoded as they are signed.
+/// New target of a request: path and query, encoded as they are signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Redirect {
     pub(super) path: String,
@@ -15,8 +15,8 @@ pub(super) struct Redirect {
 }
 
 impl Redirect {
-    /// Reads `Location`. `None` when it leads to another scheme, host or port, or cannot be read: requests are signed
-    /// for one host, and payload goes only where the user said. `host` is the Host header of our requests.
+    /// Parses `Location`. `None` when it leads to another scheme, host or port, or cannot be parsed: requests are
+    /// signed for one host, and payload goes only where the user said. `host` is the Host header of our requests.
     pub(super) fn on_same_server(location: &str, endpoint: &Endpoint, host: &str) -> Option<Self> {
         let target = match location.split_once("://") {
             Some((scheme, rest)) => {
@@ -34,7 +34,7 @@ impl Redirect {
                 }
                 target
             }
-            // `//host/path` names a host; anything that does not begin with a slash is not what S3 sends.
+            // `//host/path` names a host, and S3 sends nothing without a leading slash.
             None if location.starts_with('/') && !location.starts_with("//") => location,
             None => return None,
         };
@@ -56,7 +56,7 @@ impl Redirect {
     }
 }
 
-/// Undoes percent-encoding.
+/// Decodes percent-encoding.
 fn decode(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();

@@ -1,4 +1,4 @@
-//! Clean-up after a run: everything under our prefix, and nothing else.
+//! Cleanup after a run: everything under our prefix, and nothing else.
 
 use metrics::ErrorKind;
 use wire::s3::{
@@ -27,7 +27,7 @@ impl S3Driver {
     /// Deletes every object under our prefix, then aborts every unfinished upload there. Touches nothing else,
     /// whatever the server lists.
     ///
-    /// Keys that may not list uploads are fit for it where [`S3Config::may_put_parts`](super::S3Config) is false.
+    /// Access keys without permission to list uploads suffice if [`S3Config::may_put_parts`](super::S3Config) is false.
     ///
     /// # Errors
     /// The first object or upload that could not be removed, and why.
@@ -35,7 +35,7 @@ impl S3Driver {
         self.remove_all_of(self.shared.config.may_put_parts)
     }
 
-    /// As [`S3Driver::remove_all`], where an earlier user of the prefix decides whether uploads may be unfinished.
+    /// As [`S3Driver::remove_all`], where an earlier user of the prefix determines whether uploads may be unfinished.
     ///
     /// # Errors
     /// As [`S3Driver::remove_all`].
@@ -43,7 +43,7 @@ impl S3Driver {
         self.control("cleaning up in", async |control| {
             let objects = delete_all(control).await?;
             let uploads = match abort_uploads(control).await {
-                // There are none: nothing was large enough for parts.
+                // There are none: nothing was large enough for a multipart upload.
                 Err(failure) if failure.kind == ErrorKind::AccessDenied && !may_have_parts => 0,
                 uploads => uploads?,
             };
@@ -69,7 +69,7 @@ async fn delete_all(control: &mut Control) -> Result<u64, Failure> {
     let mut last: Vec<ListedObject> = Vec::new();
     let mut batches_work = true;
     loop {
-        // Always from the beginning: what was listed is gone by then.
+        // Always from the beginning: the listed objects are gone by then.
         let query = ours(control, &[("list-type", "2")]);
         let list = Request { query: &query, ..Request::new("GET", Subject::Bucket) };
         let listed = control.request(&list, Expect::Document).await;
@@ -93,7 +93,7 @@ async fn delete_all(control: &mut Control) -> Result<u64, Failure> {
             if batches_work {
                 match delete_batch(control, batch).await {
                     Ok(()) => {}
-                    // Some servers have no batch delete.
+                    // Some servers do not support batch delete.
                     Err(failure) if failure.kind == ErrorKind::Rejected => batches_work = false,
                     Err(failure) => return Err(needs(failure, "DeleteObjects", "s3:DeleteObject")),
                 }
@@ -172,7 +172,7 @@ async fn abort_uploads(control: &mut Control) -> Result<u64, Failure> {
     }
 }
 
-/// Names the request that was refused and the permission that it needs.
+/// Adds the refused request and the permission that it needs.
 fn needs(failure: Failure, request: &str, permission: &str) -> Failure {
     let detail = match failure.kind {
         ErrorKind::AccessDenied => format!("{request} needs {permission}: {}", failure.detail),

@@ -1,4 +1,4 @@
-//! Requests: what is asked, and the signed head that asks it.
+//! Requests, and their signed heads.
 
 use std::collections::BTreeMap;
 
@@ -14,48 +14,48 @@ use super::config::{PayloadSigning, S3Config};
 use super::failure::Failure;
 use crate::{Op, Payload};
 
-/// Payload that is generated and sent at once, in bytes: small enough to stay in the processor's cache, large enough to wake
-/// the server seldom (decision 0010).
+/// Payload generated and sent at a time, in bytes: small enough to stay in the CPU cache, large enough to wake the
+/// server rarely (decision 0010).
 pub(super) const PIECE_BYTES: usize = 256 * 1024;
-/// Room for the head before the first piece.
+/// Space for the head before the first piece.
 pub(super) const LEAD_BYTES: usize = 16 * 1024;
-/// Room behind a piece for the end of a chunk, the last chunk and the trailer.
+/// Space after a piece for the end of a chunk, the last chunk and the trailer.
 const TAIL_BYTES: usize = 128;
 /// Length of a send buffer.
 pub(super) const SEND_BYTES: usize = LEAD_BYTES + PIECE_BYTES + TAIL_BYTES;
 
-/// What a request is about.
+/// The resource of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Subject<'a> {
     /// The bucket.
     Bucket,
-    /// The object of this number under our prefix.
+    /// The object with this number under our prefix.
     Object(u64),
-    /// The object that a block of the file of this number is.
+    /// The object that holds a block of a file.
     Block {
         /// The file's number.
         file: u64,
-        /// Where in the file it begins.
+        /// The block's offset in the file.
         offset: u64,
-        /// How long it is.
+        /// The block's length.
         len: u64,
     },
     /// An object by its key.
     Key(&'a str),
-    /// A path as it is sent, to which the server redirected.
+    /// The encoded path of a redirect.
     Path(&'a str),
 }
 
-/// What a request carries.
+/// The body of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Body<'a> {
     None,
     /// A document.
     Bytes(&'a [u8]),
-    /// A stretch of an operation's payload.
+    /// A range of an operation's payload.
     Payload {
         op: Op,
-        /// Where in the operation's block it begins.
+        /// Its offset in the operation's block.
         from: u64,
         len: u64,
     },
@@ -70,7 +70,7 @@ impl Body<'_> {
         }
     }
 
-    /// Writes the bytes from `at` on.
+    /// Writes the bytes from offset `at`.
     pub(super) fn fill(&self, payload: &Payload, at: u64, out: &mut [u8]) {
         match self {
             Self::None => {}
@@ -90,7 +90,7 @@ pub(super) struct Request<'a> {
     /// First byte and length of a ranged GET; the length is not 0.
     pub(super) range: Option<(u64, u64)>,
     pub(super) body: Body<'a>,
-    /// Send Content-MD5, as batch delete wants it.
+    /// Send Content-MD5, as batch delete requires.
     pub(super) md5: bool,
 }
 
@@ -100,20 +100,20 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The parts of heads that are the same for all requests.
+/// The parts of heads shared by all requests.
 #[derive(Clone, Debug)]
 pub(super) struct Addressing {
     /// The Host header.
     pub(super) host: String,
-    /// The path of the bucket, with the slash that ends it where the bucket is in the path.
+    /// The path of the bucket, with a final slash where the bucket is in the path.
     bucket_path: String,
-    /// The path before an object's key.
+    /// The path in front of an object's key.
     key_base: String,
-    /// The path before an object's number.
+    /// The path in front of an object's number.
     object_base: String,
     /// Our prefix, with its slash.
     pub(super) prefix: String,
-    /// Where blocks are objects: the names of the files, and their paths.
+    /// Where blocks are objects: the files' names and paths.
     files: BTreeMap<u64, FileName>,
 }
 
@@ -148,7 +148,7 @@ impl Addressing {
         Self { host: config.endpoint.host_header(bucket), bucket_path, key_base, object_base, prefix, files }
     }
 
-    /// Writes the path of a subject.
+    /// Writes the path of a resource.
     fn path(&self, subject: Subject<'_>, out: &mut String) {
         out.clear();
         match subject {
@@ -172,14 +172,14 @@ impl Addressing {
         }
     }
 
-    /// The key of the object of this number.
+    /// The key of the object with this number.
     pub(super) fn key(&self, number: u64) -> String {
         let mut out = self.prefix.clone();
         push_hex16(number, &mut out);
         out
     }
 
-    /// The key of what an operation is about.
+    /// The key of an operation's object.
     pub(super) fn key_of(&self, op: &Op) -> String {
         match self.files.get(&op.object) {
             Some(file) => format!("{}_{}_{}", file.key, op.offset, op.len),
@@ -187,7 +187,7 @@ impl Addressing {
         }
     }
 
-    /// What an operation is about.
+    /// The resource of an operation.
     pub(super) fn subject(&self, op: &Op) -> Subject<'static> {
         match self.by_blocks() {
             true => Subject::Block { file: op.object, offset: op.offset, len: op.len },
@@ -208,19 +208,19 @@ fn push_hex16(number: u64, out: &mut String) {
     }
 }
 
-/// Buffers that heads are written in, warm after the first request.
+/// Buffers for building heads, allocated by the first request.
 #[derive(Default)]
 pub(super) struct HeadBuffers {
-    /// The head, complete.
+    /// The complete head.
     pub(super) head: Vec<u8>,
     path: String,
     authorization: Vec<u8>,
 }
 
-/// How the body's bytes stand on the wire.
+/// How the body is framed on the wire.
 #[derive(Clone, Debug)]
 pub(super) struct Framed {
-    /// The checksum that goes into a trailer; its presence means `aws-chunked`.
+    /// The checksum for the trailer; if present, the body is `aws-chunked`.
     pub(super) trailer: Option<Checksum>,
     /// Content-Length.
     wire_len: u64,
@@ -251,7 +251,7 @@ const fn hex_digits(size: u64) -> u64 {
     if size == 0 { 1 } else { (64 - size.leading_zeros() as u64).div_ceil(4) }
 }
 
-/// Writes the signed head of a request into `buffers.head`. `digest` is the body's SHA-256 where it is signed.
+/// Writes the signed head of a request into `buffers.head`. `digest` is the body's SHA-256 if it is signed.
 pub(super) fn write_head(
     request: &Request<'_>,
     addressing: &Addressing,
@@ -277,7 +277,7 @@ pub(super) fn write_head(
         headers[count] = (name, value);
         count += 1;
     };
-    // In ascending order of their names, as they are signed.
+    // In ascending order of their names, as required for signing.
     if framed.trailer.is_some() {
         push("content-encoding", "aws-chunked");
     }
@@ -336,7 +336,7 @@ pub(super) fn write_head(
     Ok(())
 }
 
-/// `bytes=FIRST-LAST`: two numbers of at most 20 digits fit.
+/// `bytes=FIRST-LAST`, with space for two numbers of up to 20 digits.
 fn write_range(first: u64, last: u64, out: &mut [u8; 48]) -> &[u8] {
     let mut len = 0;
     for part in [

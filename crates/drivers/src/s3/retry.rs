@@ -1,42 +1,41 @@
-//! When a request is sent again, and after what pause: the standard mode of the AWS SDKs, and `Retry-After`.
+//! When a request is retried, and after what pause: the standard mode of the AWS SDKs, and `Retry-After`.
 
 use std::time::Duration;
 
 use super::failure::{Again, Failure};
 
-/// A request whose server does not say when to come back is sent again at most this often: one try more than the
-/// SDKs' three.
+/// Maximum retries of a request for which the server sends no Retry-After: one more attempt than the SDKs' three.
 const MAX_RETRIES: u32 = 3;
-/// The longest first pause after a fault that may pass: a lost connection, 500, 502, 504.
+/// Maximum first pause after a temporary fault: a lost connection, 500, 502, 504.
 const BASE: Duration = Duration::from_millis(50);
-/// The longest first pause when the server asks for less load.
+/// Maximum first pause when the server asks for less load.
 const THROTTLED_BASE: Duration = Duration::from_secs(1);
-/// No pause of ours is longer.
+/// Maximum of our own pauses.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// What comes after a failure.
+/// What to do after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Nothing: this is the result.
     GiveUp,
-    /// Another try after this long.
+    /// Retry after this pause.
     Again(Duration),
 }
 
-/// The tries of one request.
+/// The attempts of one request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tries {
-    /// Requests sent again.
+    /// Retries so far.
     pub(super) again: u32,
-    /// Of these, those for which the server named no time.
+    /// Those among them for which the server sent no time.
     own: u32,
 }
 
 impl Tries {
     /// What to do about a failure, with `left` until the deadline and `random` from 0 to 1.
     ///
-    /// A server that names a time (Retry-After) is asked again then, until the deadline; a time that lies beyond the
-    /// deadline is none. Otherwise the *n*-th pause is `random` × base × 2^(*n* − 1), at most 20 s (full jitter).
+    /// If the server sends a time (Retry-After), the request is retried then, until the deadline; a time beyond the
+    /// deadline is ignored. Otherwise the *n*-th pause is `random` × base × 2^(*n* − 1), at most 20 s (full jitter).
     pub(super) fn next(&mut self, failure: &Failure, left: Duration, random: f64) -> Next {
         let base = match failure.again {
             Again::Never => return Next::GiveUp,
@@ -98,7 +97,7 @@ mod tests {
             assert_eq!(tries.next(&busy, MINUTE, 0.5), Next::Again(Duration::from_secs(2)));
             assert_eq!(tries.again, again);
         }
-        // A time beyond the deadline is none, and neither is "at once": our own pauses, and few of them.
+        // A time beyond the deadline is ignored, and so is "at once": a few of our own pauses instead.
         assert_eq!(pauses_ms(&failure(Again::Throttled, Some(60)), 1.0), [1000, 2000, 4000]);
         assert_eq!(pauses_ms(&failure(Again::AfterPause, Some(0)), 1.0), [50, 100, 200]);
     }

@@ -1,4 +1,4 @@
-//! Sending one request: its signed head, and its body piece by piece.
+//! Sends one request: its signed head, and its body piece by piece.
 
 use std::io;
 
@@ -14,8 +14,8 @@ use super::session::S3Session;
 use crate::link::Link;
 
 impl S3Session {
-    /// Sends head and body; the first stretch of the body goes with the head. An I/O error is returned inside:
-    /// the server may have said why it closed the connection.
+    /// Sends head and body; the first part of the body goes with the head. An I/O error is returned inside, because the
+    /// server may have said why it closed the connection.
     pub(super) async fn send(
         &self,
         lane: &mut Lane,
@@ -86,7 +86,7 @@ impl S3Session {
         }
     }
 
-    /// The SHA-256 of a body; lets others run between its pieces.
+    /// The SHA-256 of a body; yields to other tasks between its pieces.
     async fn digest(&self, body: &Body<'_>, scratch: &mut [u8]) -> [u8; 64] {
         let mut digest = Sha256::new();
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! One worker's connections, one a lane, and the operations on them.
+//! One worker's connections, one per lane, and the operations on them.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -24,19 +24,19 @@ use crate::paths::{Paths, SourceAddress};
 use crate::tls_link::TlsLink;
 use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext};
 
-/// What all sessions of a driver share.
+/// State shared by all sessions of a driver.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) config: S3Config,
     pub(super) addressing: Addressing,
-    /// Where to connect; never empty.
+    /// Addresses to connect to; never empty.
     pub(super) addresses: Vec<SocketAddr>,
     /// For `https`.
     pub(super) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
 }
 
 impl Shared {
-    /// The service for messages: its endpoint, and the address where that leads somewhere else.
+    /// The service in messages: its endpoint, and the address where that differs.
     pub(super) fn place(&self) -> String {
         let endpoint = &self.config.endpoint;
         let own = |address: &SocketAddr| {
@@ -49,8 +49,7 @@ impl Shared {
     }
 }
 
-/// One worker's side of an S3 target. HTTP/1.1 has one request in flight on a connection, so that every lane
-/// has its own.
+/// One worker's side of an S3 target. HTTP/1.1 has one request in flight per connection, so every lane has its own.
 pub struct S3Session {
     pub(super) reactor: Reactor,
     pub(super) shared: Arc<Shared>,
@@ -112,8 +111,7 @@ impl S3Session {
         })
     }
 
-    /// Makes a lane's connection, within the time for connecting. `lost` says why the one broke that it
-    /// replaces, if one did.
+    /// Opens a lane's connection within the connect timeout. `lost` says why the previous one broke, if there was one.
     pub(super) async fn connect(&self, index: usize, lost: Option<&str>) -> Result<Link, Failure> {
         self.lanes.connecting(index, lost);
         let span = self.context.connect_timeout;
@@ -131,7 +129,7 @@ impl S3Session {
         }
     }
 
-    /// The local end of a lane's connection, and the number of the server's address.
+    /// The source of a lane's connection, and the index of the server address.
     fn way(&self, index: usize) -> (Option<&SourceAddress>, usize) {
         let number = u64::from(self.context.worker) * self.lanes.len() as u64 + index as u64;
         self.shared.config.paths.of(number, self.shared.addresses.len())
@@ -142,7 +140,7 @@ impl S3Session {
         let config = &self.shared.config;
         let (source, first) = self.way(index);
         let options = Paths::options(source, SocketOptions::default());
-        // Of the addresses of a name any will do; addresses that were asked for each get their share, or fail.
+        // Any address of a host name will do; addresses that the user listed each get their share, or fail.
         let turns = if config.addresses.is_empty() { addresses.len() } else { 1 };
         let mut failure = None;
         for turn in 0..turns {
@@ -161,7 +159,7 @@ impl S3Session {
         Err(failure.expect("there is at least one address"))
     }
 
-    /// The signer, set to the present second.
+    /// The signer, set to the current second.
     pub(super) fn sign_now<T>(&self, sign: impl FnOnce(&mut Signer) -> T) -> T {
         let now = clock::wall().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let mut signer = self.signer.borrow_mut();
@@ -169,7 +167,7 @@ impl S3Session {
         sign(&mut signer)
     }
 
-    /// A number from 0 to 1, by the seed.
+    /// A random number from 0 to 1, derived from the seed.
     pub(super) fn random(&self) -> f64 {
         let mut generator = fastrand::Rng::with_seed(self.random.get());
         let number = generator.f64();
@@ -301,8 +299,8 @@ mod tests {
     use crate::Payload;
     use crate::s3::{Credentials, S3Driver};
 
-    /// An operation that gets nowhere ends at its deadline, on the virtual clock: there nothing can be connected to, and the pauses
-    /// between two attempts are longer than it may take.
+    /// An operation without progress ends at its deadline, on the virtual clock: connecting is impossible there, and
+    /// the pauses between attempts exceed the operation's time limit.
     #[test]
     fn an_operation_ends_at_its_deadline() {
         const LIMIT: Duration = Duration::from_millis(20);

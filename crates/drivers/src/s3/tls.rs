@@ -1,4 +1,4 @@
-//! TLS of the S3 side.
+//! TLS for S3.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::tls::{Fingerprint, Trust};
 /// The TLS settings of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsConfig {
-    /// Whose certificates are accepted.
+    /// Which certificates are accepted.
     pub trust: Trust,
 }
 
-/// Makes the client's side of the handshake.
+/// Creates the client configuration for the handshake.
 ///
 /// # Errors
 /// The CA file cannot be used.

@@ -1,8 +1,8 @@
-//! The `sim:` target: latencies, errors and a bandwidth by a script, normally on a virtual clock.
+//! The `sim:` target: scripted latencies, errors and bandwidth, normally on a virtual clock.
 //!
-//! On the virtual clock a run takes no time and gives exactly the same numbers each time, so that what
-//! the engine counts and what statistics make of it can be tested to the last digit. Each worker has a
-//! clock, a script and a pipe of its own.
+//! On the virtual clock a run takes no time and gives exactly the same numbers each time, so that the engine's counts
+//! and the statistics derived from them can be tested to the last digit. Each worker has a clock, a script and a pipe
+//! of its own.
 
 mod config;
 #[cfg(test)]
@@ -97,7 +97,7 @@ impl Session for SimSession {
 }
 
 impl SimSession {
-    /// When operation `number`, begun now, is answered.
+    /// When operation `number`, started now, is answered.
     fn answer_at(&self, now: u64, number: u64, op: &Op) -> u64 {
         let config = &self.config;
         let bytes = op.payload_bytes();
@@ -110,7 +110,7 @@ impl SimSession {
         self.end_of_stall(answer).unwrap_or(answer)
     }
 
-    /// The end of the stall that falls on an answer.
+    /// The end of the stall that delays a response.
     fn end_of_stall(&self, answer: u64) -> Option<u64> {
         let config = &self.config;
         let age = answer - self.opened_ns;
@@ -138,7 +138,7 @@ impl SimSession {
             SimLatency::List(list) => list[(number % list.len() as u64) as usize],
             SimLatency::Uniform(least, most) => random.u64(*least..=*most.max(least)),
             SimLatency::Exponential(mean) => {
-                // 1 - u lies above 0, so that the logarithm is finite.
+                // 1 - u is above 0, so the logarithm is finite.
                 (-(1.0 - random.f64()).ln() * *mean as f64).round() as u64
             }
         }

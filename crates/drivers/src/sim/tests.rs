@@ -16,7 +16,7 @@ const CONTEXT: WorkerContext = WorkerContext {
     connect_timeout: Duration::from_secs(1),
 };
 
-/// When each of `count` reads of 100 bytes, one after the other, ended, and how.
+/// When each of `count` sequential reads of 100 bytes ended, and how.
 fn ends(config: SimConfig, count: usize) -> Vec<(u64, Result<u64, ErrorKind>)> {
     let reactor = Reactor::simulated();
     let op = Op::new(OpKind::Read, 0, 1).range(0, 100);
@@ -85,7 +85,7 @@ fn a_refusal_is_the_scripted_one() {
     assert_eq!(refused.map(|error| error.to_string()).as_deref(), Some("not you"));
 }
 
-/// The latencies of `count` operations, one after the other.
+/// The latencies of `count` sequential operations.
 fn latencies(config: SimConfig, count: usize) -> Vec<u64> {
     let mut last = 0;
     let ends = ends(config, count).into_iter();
@@ -105,14 +105,14 @@ fn stalls_come_again() {
     assert_eq!(Periodic::new(10, 100).end_of_stall_at(159), Some(160));
 }
 
-/// Reads of 100 ns that may take for ever.
+/// Reads of 100 ns without a time limit.
 fn patient(config: SimConfig, count: usize) -> Vec<u64> {
     latencies(SimConfig { latency: SimLatency::Fixed(100), ..config }, count)
 }
 
 #[test]
 fn drift_is_linear_in_time() {
-    // At 0, 100, 210 and 331 ns; 10^6 a second is a thousandth a nanosecond.
+    // At 0, 100, 210 and 331 ns; 10^6 per second is a thousandth per nanosecond.
     let config = SimConfig { drift_per_s: 1e6, ..SimConfig::default() };
     assert_eq!(patient(config, 4), [100, 110, 121, 133]);
 }
@@ -130,7 +130,7 @@ fn a_beginning_unlike_the_rest_decays() {
 
 #[test]
 fn a_cliff_comes_after_its_bytes() {
-    // 100 bytes an operation: the fourth is the first to find 300 moved.
+    // 100 bytes per operation: the fourth is the first after 300 were moved.
     let cliff = Some(Cliff { after_bytes: 300, factor: 4.0 });
     assert_eq!(patient(SimConfig { cliff, ..SimConfig::default() }, 5), [100, 100, 100, 400, 400]);
     // The pipe is slower too.

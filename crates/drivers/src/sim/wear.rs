@@ -1,16 +1,16 @@
-//! How a scripted target changes with time: drift, slow noise, a cliff, a beginning unlike the rest.
+//! How a simulated target changes over time: drift, slow noise, a cliff, a warm-up.
 
 use std::cell::{Cell, RefCell};
 
 use super::{Noise, SimConfig};
 
-/// The slowest and fastest that a script can make a target, as factors on its latency.
+/// Bounds of the factor that a script can apply to a target's latency.
 const BOUNDS: (f64, f64) = (1e-3, 1e6);
 
-/// What the latency of one worker's session is multiplied with.
+/// The latency factor of one worker's session.
 #[derive(Debug)]
 pub(super) struct Wear {
-    /// False when the script changes nothing, so that latencies stay the integers they are.
+    /// False when the script changes nothing, so that latencies remain exact integers.
     active: bool,
     moved_bytes: Cell<u64>,
     wander: Option<RefCell<Wander>>,
@@ -26,7 +26,7 @@ impl Wear {
         Wear { active, moved_bytes: Cell::new(0), wander }
     }
 
-    /// The factor for an operation of this many bytes that begins `age_ns` after the session was opened.
+    /// The factor for an operation of this many bytes that starts `age_ns` after the session was opened.
     #[inline]
     pub(super) fn factor(&self, config: &SimConfig, age_ns: u64, bytes: u64) -> Option<f64> {
         self.active.then(|| self.compute(config, age_ns, bytes))
@@ -48,7 +48,7 @@ impl Wear {
     }
 }
 
-/// A first-order autoregressive process, one value a step.
+/// A first-order autoregressive process, one value per step.
 #[derive(Debug)]
 struct Wander {
     noise: Noise,
@@ -60,7 +60,7 @@ struct Wander {
 impl Wander {
     fn new(noise: Noise, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed ^ 0x006e_6f69_7365);
-        // From its stationary distribution, so that there is no beginning unlike the rest.
+        // Drawn from the stationary distribution, so that the start does not differ from the rest.
         let value = noise.deviation * normal(&mut random);
         Wander { noise, random, step: 0, value }
     }
@@ -79,7 +79,7 @@ impl Wander {
 
 /// A standard normal variate (Box and Muller, 1958).
 fn normal(random: &mut fastrand::Rng) -> f64 {
-    // 1 - u lies above 0, so that the logarithm is finite.
+    // 1 - u is above 0, so the logarithm is finite.
     let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.f64()).cos()
 }

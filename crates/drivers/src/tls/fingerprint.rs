@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of a certificate's DER form, written as 64 hexadecimal digits (colons and `sha256:` are read, too).
+/// SHA-256 of a certificate's DER form, written as 64 hexadecimal digits (colons and `sha256:` are accepted, too).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fingerprint([u8; 32]);

@@ -1,4 +1,5 @@
-//! Verifies as the user's trust says, and remembers what was shown, so that the error can say how to pin it.
+//! Verifies certificates as the user configured, and remembers the one presented, so that the error can say how to pin
+//! it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,15 +12,15 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 use super::Fingerprint;
 
-/// Makes the message of a refusal from the server's name, the certificate's fingerprint and the reason.
+/// Composes the message of a rejection from the server's name, the certificate's fingerprint and the reason.
 pub type Explain = fn(name: &str, fingerprint: Fingerprint, reason: &str) -> String;
 
-/// The certificate that the last handshake showed.
+/// The certificate that the last handshake presented.
 #[derive(Clone, Debug, Default)]
 pub struct ShownCertificate(Arc<Mutex<Option<Fingerprint>>>);
 
 impl ShownCertificate {
-    /// Takes it, so that the next handshake starts afresh.
+    /// Takes it, leaving none for the next handshake.
     pub fn take(&self) -> Option<Fingerprint> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -46,7 +47,7 @@ pub(super) struct Verifier {
 }
 
 impl Verifier {
-    /// Why a certificate is not accepted, if so.
+    /// Why a certificate is rejected, if it is.
     fn judge(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -64,8 +65,8 @@ impl Verifier {
             return Err("this system has no certificate authorities (package ca-certificates)".to_owned());
         };
         let verdict = verify(verifier);
-        // A self-signed certificate that calls itself an authority, as `openssl req -x509` makes them, is no end entity
-        // to webpki. When the user named this very certificate, its name and its time are all there is to check.
+        // webpki does not accept a self-signed certificate marked as an authority, as `openssl req -x509` makes them,
+        // as an end entity. When the user named this very certificate, only its name and validity need checking.
         if verdict.as_ref().is_err_and(|error| !is_out_of_time(error))
             && listed.iter().any(|listed| listed == end_entity)
         {
@@ -88,7 +89,7 @@ fn is_out_of_time(error: &Error) -> bool {
     )
 }
 
-/// The reason without the library's words around it.
+/// The reason without the library's prefix.
 fn plain(error: Error) -> String {
     match error {
         Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
@@ -119,8 +120,8 @@ impl ServerCertVerifier for Verifier {
         }
     }
 
-    // Whoever shows a certificate must also prove to hold its key: without this a pinned certificate, which is public,
-    // could be replayed by anybody.
+    // A peer that presents a certificate must also prove that it has the key: otherwise anyone could replay a pinned
+    // certificate, which is public.
     fn verify_tls12_signature(
         &self,
         message: &[u8],
