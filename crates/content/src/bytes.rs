@@ -21,8 +21,8 @@ pub struct Content {
     /// Percentage of blocks that occur elsewhere too (`dedupe_percentage`).
     #[serde(skip_serializing_if = "is_default")]
     pub dedupe_percent: f64,
-    /// The repeated blocks are taken from a working set of this percentage of the region (`dedupe_mode=working_set`),
-    /// instead of repeating what was just written.
+    /// The repeated blocks are taken from a working set of this percentage of the region (`dedupe_mode=working_set`), instead of
+    /// repeating what was just written.
     #[serde(skip_serializing_if = "is_default")]
     pub dedupe_set_percent: Option<f64>,
 }
