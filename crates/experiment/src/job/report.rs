@@ -11,6 +11,9 @@ use super::is_default;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reporting {
+    /// The name that the figures stand under, where it is not the job's (`name` in a section of its own).
+    #[serde(skip_serializing_if = "is_default")]
+    pub title: Option<String>,
     /// What the job is for, in its author's words (`description`).
     #[serde(skip_serializing_if = "is_default")]
     pub description: String,

@@ -36,7 +36,11 @@ pub(crate) struct Meaning {
 impl Meaning {
     /// The workload of `workers` clones from number `first` on.
     pub(crate) fn workload(&self, first: u32, workers: u32) -> Workload {
-        let job = Job { first_number: first, ..self.job.clone() };
+        let mut job = Job { first_number: first, ..self.job.clone() };
+        if first > 0 {
+            // As fio has it: the title is the first clone's.
+            job.report.title = None;
+        }
         Workload::of_job(job, self.ops.clone(), self.lanes, workers, WITHOUT_LIMIT_S)
     }
 }
@@ -56,7 +60,7 @@ pub(crate) fn meaning(asked: &Asked<'_>, number: usize, clones_before: u64) -> M
     let region = region::region(asked, &job_files, least);
     region::check(asked, &region, &job_files, least);
     check_blocks(asked, kind, &block_sizes, &region, &used);
-    // `name` in a file changes neither; fio prints the one that a section of its own says, but names files by the section.
+    // Files are named after the section; `name` is only a title of the figures, and only in a section of its own.
     let name = &*asked.section.name;
     let replay = logs::replay(asked);
     if engine.needs_size && nothing_to_do(&region, job_files.bytes) && replay.is_none() {

@@ -31,7 +31,9 @@ pub(crate) fn report(asked: &Asked<'_>, engine: &str, depth: u32) -> Reporting {
         }
         found
     };
+    let own_name = asked.section.settings.iter().rfind(|s| s.option.name == "name" && !s.global);
     Reporting {
+        title: own_name.map(|name| name.value.trim().to_owned()).filter(|name| *name != asked.section.name),
         description: asked.text("description").unwrap_or_default().to_owned(),
         group: None,
         percentiles: percentiles(asked),

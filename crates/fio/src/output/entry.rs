@@ -84,8 +84,9 @@ impl FioEntry {
         let report = reporting(cell);
         let job = cell.workload.stream().cloned().unwrap_or_default();
         let errors = &job.ending.errors;
+        let name = if job.name.is_empty() { &cell.workload_name } else { &job.name };
         let mut entry = FioEntry {
-            name: if job.name.is_empty() { cell.workload_name.clone() } else { job.name.clone() },
+            name: report.title.as_ref().unwrap_or(name).clone(),
             group: report.group.or(cell.group.map(|group| group.number)).unwrap_or(cell.index),
             jobs: cell.workload.jobs,
             failure: outcome.failure.clone(),

@@ -17,6 +17,7 @@ fn table() -> Vec<(&'static str, &'static str, Value)> {
         ("kb_base=1000", "report/thousands", json!(true)),
         ("unit_base=1", "report/bits", json!(true)),
         ("name=other", "name", json!("j")),
+        ("name=other", "report/title", json!("other")),
         ("description=for you", "report/description", json!("for you")),
         ("loops=3", "ending/loops", json!(3)),
         ("numjobs=3; group_reporting", "/workload/jobs", json!(3)),

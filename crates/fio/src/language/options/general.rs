@@ -8,12 +8,7 @@ const SECOND: u64 = 1_000_000;
 pub(super) const OPTIONS: &[FioOption] = &[
     same("kb_base", &[], Word(&["1024", "1000"])),
     same("unit_base", &[], Word(&["0", "8", "1"])),
-    differs(
-        "name",
-        &[],
-        Text,
-        "begins a job on the command line; in a file the section's name holds, where fio 3.33 prints the name that a section of its own says (its files have the section's)",
-    ),
+    same("name", &[], Text),
     same("description", &[], OptionalText),
     same("loops", &[], Integer(0, MOST)),
     same("numjobs", &[], Integer(1, 65_536)),
