@@ -11,16 +11,16 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::exit;
 use crate::messages::Messages;
 
-/// Does what another manometer asks for, over standard input and output; it starts this itself.
+/// Serves another manometer over standard input and output, which starts it by itself.
 ///
-/// Messages go to standard error. When the other side is gone, all load ends within seconds and what was made is
-/// removed.
+/// Messages go to standard error. When the other side disappears, all load ends within seconds and everything
+/// created is removed.
 #[derive(Args, Debug)]
 pub struct AgentArguments {
-    /// Where journals of what must be removed are kept [default: $XDG_STATE_HOME/manometer/journal]
+    /// Directory for journals of what must be removed [default: $XDG_STATE_HOME/manometer/journal]
     #[arg(long, value_name = "DIRECTORY")]
     pub journal_dir: Option<PathBuf>,
-    /// Only keep a container alive for agents that are started in it, until none was there for this many seconds
+    /// Only keep a container alive for agents started in it, until it was idle for this many seconds
     #[arg(long, value_name = "SECONDS")]
     pub idle: Option<u64>,
 }

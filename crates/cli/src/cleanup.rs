@@ -17,41 +17,42 @@ use crate::exit;
 use crate::messages::Messages;
 use heartbeat::Heartbeat;
 
-/// Removes what runs that were killed left on arrays and servers; touches nothing else.
+/// Removes what killed runs left on arrays and servers; touches nothing else.
 ///
-/// Every run writes what it is about to create into a journal first. This command reads the journals of
-/// runs that are dead and finishes their removal. It may be repeated at will. What does not bear the run's
-/// own name (`manometer-` and its id) is refused, whatever a journal says. A journal whose server is gone for
-/// good is given up with --forget.
+/// Every run records what it is about to create in a journal first. This command reads the journals of dead
+/// runs and finishes their removal; it is safe to repeat. It refuses to remove anything that does not bear
+/// the run's own name (`manometer-` and its id), whatever a journal says. Use --forget for a journal whose
+/// server is gone for good.
 ///
 /// Exit code: 0 nothing is left, 1 something could not be removed, 2 wrong usage.
 #[derive(Args, Debug)]
 pub struct CleanupArguments {
-    /// Where the journals are [default: $XDG_STATE_HOME/manometer/journal or ~/.local/state/manometer/journal]
+    /// Journal directory [default: $XDG_STATE_HOME/manometer/journal or ~/.local/state/manometer/journal]
     #[arg(long, value_name = "DIRECTORY")]
     journal_dir: Option<PathBuf>,
-    /// Forget this run: say what its journal lists, delete the journal, remove nothing; may be repeated
+    /// Forget this run: print what its journal lists and delete the journal, but remove nothing; may be
+    /// repeated
     #[arg(long, value_name = "RUN")]
     forget: Vec<RunId>,
-    /// Begin no further removal after this time
+    /// Start no further removals after this time
     #[arg(long, value_name = "DURATION", default_value = "10m")]
     time_limit: Span,
-    /// File with the API token of the array; without it the environment's FB_TOKEN is used
+    /// File with the array's API token [default: FB_TOKEN from the environment]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Trust the management certificate with this SHA-256 fingerprint instead of what the run trusted
+    /// Trust the management certificate with this SHA-256 fingerprint, instead of what the run trusted
     #[arg(long, value_name = "SHA256", conflicts_with_all = ["tls_ca", "tls_insecure"])]
     tls_fingerprint: Option<String>,
-    /// Trust management certificates that an authority in this PEM file has signed
+    /// Trust management certificates signed by a CA in this PEM file
     #[arg(long, value_name = "FILE", conflicts_with = "tls_insecure")]
     tls_ca: Option<PathBuf>,
     /// Do not verify the management certificate
     #[arg(long)]
     tls_insecure: bool,
-    /// Longest wait for one call of the management API
+    /// Timeout of one management API call
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     call_timeout: Span,
-    /// File with S3 keys, instead of the one that the run used
+    /// File with S3 keys, instead of the one the run used
     #[arg(long, value_name = "FILE")]
     s3_credentials_file: Option<PathBuf>,
     /// Trust the S3 certificate with this SHA-256 fingerprint

@@ -8,7 +8,7 @@ use crate::exit::CommandError;
 use crate::messages::Messages;
 use crate::stdout;
 
-/// Prints what a shell needs to complete commands and flags.
+/// Prints the completion script of a shell.
 ///
 /// Exit code: 0 printed, 1 standard output cannot be written, 2 wrong usage.
 #[derive(Args, Debug)]

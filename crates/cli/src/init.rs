@@ -13,16 +13,16 @@ use crate::run::brief::BriefArguments;
 /// The file that is written where none is named.
 const FILE: &str = "experiment.yaml";
 
-/// Writes an experiment file with comments, for a target and what is to be done to it; it asks for what is missing.
+/// Writes a commented experiment file for a target and a load; asks for what is missing.
 ///
-/// The flags are those of `manometer run URL`. Without a URL, the target, the share of reads and the size of what is read
-/// are asked for on the terminal. The file is checked before it is written, and a file that exists is never overwritten.
+/// Takes the flags of `manometer run URL`. Without a URL it asks on the terminal for the target, the share of
+/// reads and their size. The file is checked before it is written; an existing file is never overwritten.
 ///
 /// Exit code: 0 written, 1 the file cannot be written, 2 wrong usage, a fault in the URL or a flag, or the file exists.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct InitArguments {
-    /// The file to write, - for standard output [default: experiment.yaml], and the URL of the target
+    /// The file to write (- for standard output) [default: experiment.yaml], and the target's URL
     #[arg(value_name = "FILE|URL", num_args = 0..=2)]
     names: Vec<String>,
     /// What is done to the target

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Tells what storage can really do from this client, and what is holding it back.
+/// Measures what storage really delivers to this client, and names what holds it back.
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, after_help = WHERE_TO_START)]
 struct Cli {
@@ -36,11 +36,11 @@ struct Cli {
 const WHERE_TO_START: &str = "\
 Where to start:
   manometer run file:///mnt/data --read 70% --for 30s    measure a directory
-  manometer check --nfs nfs://filer/export               try the way to a server
-  manometer init nightly.yaml nfs://filer/export         begin an experiment
-  manometer report                                       see the last run as HTML
+  manometer check --nfs nfs://filer/export               test the path to a server
+  manometer init nightly.yaml nfs://filer/export         write an experiment file
+  manometer report                                       write the last run as an HTML report
 
-`manometer help COMMAND` says all about a command, with examples.";
+`manometer help COMMAND` explains a command in full, with examples.";
 
 #[derive(Subcommand, Debug)]
 enum Command {

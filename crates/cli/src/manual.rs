@@ -8,13 +8,13 @@ use crate::Cli;
 use crate::exit;
 use crate::messages::Messages;
 
-/// Writes the manual as pages for man: manometer.1 and one page a command.
+/// Writes the manual pages: manometer.1 and one page per command.
 ///
 /// Exit code: 0 written, 1 the directory cannot be written, 2 wrong usage.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ManArguments {
-    /// Where the pages go; the directory is created if it does not exist
+    /// Directory for the pages; it is created if needed
     #[arg(value_name = "DIRECTORY")]
     directory: PathBuf,
 }

@@ -26,60 +26,60 @@ const MANAGEMENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LO
 
 /// Runs a simulated array: the management API, NFSv3 and S3 in memory, on loopback addresses.
 ///
-/// With --playground it has an export, a bucket and keys from the start and prints commands to try on them.
+/// With --playground it starts with an export, a bucket and keys, and prints commands to try.
 ///
-/// It prints where it listens and runs until Ctrl-C or SIGTERM. Faults can be given at start and, with
-/// a file, changed while it runs; docs/simulated-array.md describes them.
+/// Prints its addresses and runs until Ctrl-C or SIGTERM. Faults can be injected from the start, and changed
+/// while it runs through a file; see docs/simulated-array.md.
 ///
-/// Exit code: 0 after it was told to stop, 1 if it cannot start, 2 wrong usage.
+/// Exit code: 0 stopped as asked, 1 cannot start, 2 wrong usage.
 #[derive(Args, Debug)]
 pub struct ArrayArguments {
-    /// Have an export and a bucket, both called `bench`, and print commands to try on them
+    /// Create an export and a bucket, both called `bench`, and print commands to try
     #[arg(long)]
     playground: bool,
-    /// A file system that exists from the start, exported over NFS to everybody; may be repeated
+    /// Create a file system at start, exported over NFS to every client; may be repeated
     #[arg(long, value_name = "NAME")]
     export: Vec<String>,
-    /// A bucket that exists from the start; its keys are written to a file that is removed at the end; may be repeated
+    /// Create a bucket at start; its keys go to a file that is removed on exit; may be repeated
     #[arg(long, value_name = "NAME")]
     bucket: Vec<String>,
-    /// Where the management API listens [default: 127.0.0.1:8443; with --playground a free port]
+    /// Address of the management API [default: 127.0.0.1:8443; with --playground a free port]
     #[arg(long, value_name = "ADDRESS:PORT")]
     management: Option<SocketAddr>,
-    /// A data address: IP[,subnet=NAME][,interface=NAME][,prefix=BITS][,mtu=BYTES][,nfs=PORT][,mount=PORT]
-    /// [,portmap=PORT][,s3=PORT][,s3-tls=PORT][,disabled]; ports not given are free ones. May be repeated
+    /// Data address: IP[,subnet=NAME][,interface=NAME][,prefix=BITS][,mtu=BYTES][,nfs=PORT][,mount=PORT]
+    /// [,portmap=PORT][,s3=PORT][,s3-tls=PORT][,disabled]; unspecified ports are free ones. May be repeated
     /// [default: 127.0.1.1,subnet=subnet1 and 127.0.2.1,subnet=subnet2]
     #[arg(long, value_name = "IP,…")]
     data: Vec<Data>,
-    /// File with the API token that logs in; without it the environment's MANOMETER_ARRAY_TOKEN is used,
-    /// or else a random token, which is printed
+    /// File with the API token [default: MANOMETER_ARRAY_TOKEN from the environment, else a random token,
+    /// which is printed]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// PEM file with the certificate of the management API [default: a self-signed one made at start]
+    /// PEM file with the management API's certificate [default: self-signed, created at start]
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "plain_http")]
     certificate: Option<PathBuf>,
-    /// PEM file with the private key of the certificate
+    /// PEM file with the certificate's private key
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
-    /// Serve the management API without TLS: the token travels in the clear
+    /// Serve the management API without TLS; the token travels in clear text
     #[arg(long)]
     plain_http: bool,
-    /// API versions that are offered, separated by commas [default: 1.0 to 1.12 and 2.0 to 2.29]
+    /// API versions to offer, separated by commas [default: 1.0 to 1.12 and 2.0 to 2.29]
     #[arg(long, value_name = "VERSIONS", value_delimiter = ',')]
     api_versions: Vec<String>,
-    /// Space for files and objects together
+    /// Capacity shared by files and objects
     #[arg(long, value_name = "SIZE", default_value = "8GiB")]
     capacity: Size,
-    /// A fault, for example 127.0.2.1/s3=drop or */nfs=latency:20ms; may be repeated
+    /// Inject a fault, for example 127.0.2.1/s3=drop or */nfs=latency:20ms; may be repeated
     #[arg(long, value_name = "WHERE=WHAT")]
     fault: Vec<String>,
-    /// JSON file with faults, read again whenever it changes
+    /// JSON file with faults, reread whenever it changes
     #[arg(long, value_name = "FILE", conflicts_with = "fault")]
     fault_file: Option<PathBuf>,
-    /// Answer GET /state with everything that exists
+    /// Serve everything that exists at GET /state
     #[arg(long)]
     state: bool,
-    /// Domain for virtual-host style S3 (BUCKET.DOMAIN)
+    /// Domain for virtual-hosted-style S3 (BUCKET.DOMAIN)
     #[arg(long, value_name = "DOMAIN")]
     s3_domain: Option<String>,
     /// Threads that serve S3
@@ -88,16 +88,16 @@ pub struct ArrayArguments {
     /// Threads that serve NFS
     #[arg(long, value_name = "N", default_value_t = 1)]
     nfs_threads: usize,
-    /// How the NFS threads do their I/O: auto, uring or epoll
+    /// I/O of the NFS threads: auto, uring or epoll
     #[arg(long, value_name = "REACTOR", default_value = "auto")]
     reactor: reactor::BackendChoice,
-    /// Most items on a page of a management list
+    /// Maximum items on a page of a management API list
     #[arg(long, value_name = "N", default_value_t = 1000)]
     page_items: usize,
-    /// Write where everything listens, with the token, to this file as JSON when all of it answers
+    /// Once everything answers, write its addresses and the token to this file as JSON
     #[arg(long, value_name = "FILE")]
     ready_file: Option<PathBuf>,
-    /// Stop when standard input ends, so that the array does not outlive the program that started it
+    /// Exit when standard input closes, so that the array does not outlive the program that started it
     #[arg(long)]
     until_eof: bool,
 }

@@ -6,47 +6,48 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use units::{Size, Span};
 
-/// Proves what this client moves over NFS and S3 through each data address, and which path is broken.
+/// Measures NFS and S3 throughput through each data address, and finds broken or slow paths.
 ///
-/// On a FlashBlade it takes two inputs, the management address and an API token, creates a file
-/// system and a bucket, writes and reads them through one data address a subnet, and removes all it
-/// created. With --nfs and --s3 it uses an existing export or bucket on any server and removes only
-/// its own files and objects.
+/// On a FlashBlade, give the management address and an API token. The check creates a file system and a
+/// bucket, writes and reads them through one data address per subnet, and removes everything it created. With
+/// --nfs and --s3 it uses an existing export or bucket on any server, and removes only its own files and
+/// objects.
 ///
-/// Exit code: 0 every row succeeded, 1 a row failed or the check could not be made, 2 wrong usage,
-/// 129, 130 or 143 interrupted.
+/// Exit code: 0 every row succeeded, 1 a row failed or the check could not run, 2 wrong usage, 129, 130 or
+/// 143 interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct CheckArguments {
     /// Management address of the array: host, host:port or [IPv6]:port
     #[arg(long, value_name = "HOST", env = "FB_MGMT_VIP", hide_env_values = true, help_heading = "Array")]
     pub management: Option<String>,
-    /// File with the API token; without it the environment's FB_TOKEN is used (a token is never taken as an argument)
+    /// File with the API token [default: FB_TOKEN from the environment; never taken from the command line]
     #[arg(long, value_name = "FILE", help_heading = "Array")]
     pub token_file: Option<PathBuf>,
-    /// Check these data addresses instead of one a subnet; may be repeated. With --filesystem or --bucket and without
-    /// --management no array is asked: the export and the bucket of that name are used through these addresses
+    /// Check these data addresses instead of one per subnet; may be repeated. With --filesystem or --bucket
+    /// but no --management, no array is contacted: the export and bucket of that name are used through these
+    /// addresses
     #[arg(long, visible_alias = "datavip", value_name = "ADDRESS", help_heading = "Array")]
     pub data_vip: Vec<IpAddr>,
-    /// Use this existing file system; only a directory of ours is made and removed in it
+    /// Use this existing file system; the check only creates and removes a directory of its own in it
     #[arg(long, value_name = "NAME", help_heading = "Array")]
     pub filesystem: Option<String>,
-    /// Use this existing bucket; only objects of ours are made and removed in it
+    /// Use this existing bucket; the check only creates and removes objects of its own in it
     #[arg(long, value_name = "NAME", help_heading = "Array")]
     pub bucket: Option<String>,
     /// Trust the management certificate with this SHA-256 fingerprint (64 hex digits, colons allowed)
     #[arg(long, value_name = "SHA256", help_heading = "Array", conflicts_with_all = ["tls_ca", "tls_insecure"])]
     pub tls_fingerprint: Option<String>,
-    /// Trust management certificates that an authority in this PEM file has signed
+    /// Trust management certificates signed by a CA in this PEM file
     #[arg(long, value_name = "FILE", help_heading = "Array", conflicts_with = "tls_insecure")]
     pub tls_ca: Option<PathBuf>,
-    /// Do not verify the management certificate: anybody in between can then read the token
+    /// Do not verify the management certificate; anyone on the path can then read the token
     #[arg(long, help_heading = "Array")]
     pub tls_insecure: bool,
-    /// Longest wait for one call of the management API
+    /// Timeout of one management API call
     #[arg(long, value_name = "DURATION", default_value = "30s", help_heading = "Array")]
     pub call_timeout: Span,
-    /// Start a simulated array inside this process and check it: nothing is needed, nothing is touched
+    /// Check a simulated array inside this process; needs nothing and touches nothing
     #[arg(long, help_heading = "Array", conflicts_with_all = ["management", "token_file", "nfs", "s3", "data_vip", "filesystem", "bucket"])]
     pub demo: bool,
 
@@ -57,57 +58,57 @@ pub struct CheckArguments {
     #[arg(long, value_name = "URL", help_heading = "Any server")]
     pub s3: Vec<String>,
 
-    /// Leave NFS out
+    /// Skip NFS
     #[arg(long, help_heading = "What to check")]
     pub skip_nfs: bool,
-    /// Leave S3 out
+    /// Skip S3
     #[arg(long, help_heading = "What to check", conflicts_with = "skip_nfs")]
     pub skip_s3: bool,
-    /// Measured time of each phase (write, then read); a bare number is seconds
+    /// Measured time of each phase (write, then read); a bare number means seconds
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = bare_seconds, help_heading = "What to check")]
     pub duration: Span,
-    /// Compare every byte that is read with what was written
+    /// Compare every byte read with what was written
     #[arg(long, help_heading = "What to check", conflicts_with = "sink")]
     pub verify: bool,
-    /// Most that one phase writes before it starts over from the beginning
+    /// Most data that one phase writes before it starts again from the beginning
     #[arg(long, value_name = "SIZE", default_value = "64GiB", help_heading = "What to check")]
     pub dataset: Size,
 
-    /// Threads that make load [default: one a core]
+    /// Load threads [default: one per core]
     #[arg(long, value_name = "N", help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub workers: Option<u32>,
-    /// Operations that each worker keeps in flight
+    /// Operations each worker keeps in flight
     #[arg(long, value_name = "N", default_value_t = 16, help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub lanes: u32,
-    /// NFS connections of each worker (S3 uses one a lane)
+    /// NFS connections per worker (S3 uses one per lane)
     #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub connections: u32,
-    /// Bytes of one NFS read or write; the server's limits apply
+    /// Size of one NFS read or write; the server's limits apply
     #[arg(long, value_name = "SIZE", default_value = "1MiB", help_heading = "Load")]
     pub block_size: Size,
-    /// Bytes of one S3 object
+    /// Size of one S3 object
     #[arg(long, value_name = "SIZE", default_value = "8MiB", help_heading = "Load")]
     pub object_size: Size,
-    /// Where the data of reads goes: a buffer in this process, or dropped in the kernel once its length is checked
+    /// Where read data goes: into a buffer, or dropped in the kernel after its length is checked
     #[arg(long, value_name = "SINK", default_value = "buffer", help_heading = "Load")]
     pub sink: SinkChoice,
-    /// How the kernel is asked for I/O
+    /// How I/O is submitted to the kernel
     #[arg(long, value_name = "KIND", default_value = "auto", help_heading = "Load")]
     pub reactor: ReactorChoice,
-    /// Longest wait for a connection; an address that does not answer in time is reported and left
+    /// Timeout of connecting; an address that does not answer in time is reported and skipped
     #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "Load")]
     pub connect_timeout: Span,
-    /// Longest wait for one operation
+    /// Timeout of one operation
     #[arg(long, value_name = "DURATION", default_value = "30s", help_heading = "Load")]
     pub op_timeout: Span,
 
-    /// Ask the server to make every write durable at once (FILE_SYNC) instead of with COMMIT
+    /// Ask the server to make every write durable at once (FILE_SYNC) instead of by COMMIT
     #[arg(long, help_heading = "NFS")]
     pub stable: bool,
-    /// User number that NFS requests carry [default: this process's]
+    /// User ID in NFS requests [default: this process's]
     #[arg(long, value_name = "UID", help_heading = "NFS")]
     pub uid: Option<u32>,
-    /// Group number that NFS requests carry [default: this process's]
+    /// Group ID in NFS requests [default: this process's]
     #[arg(long, value_name = "GID", help_heading = "NFS")]
     pub gid: Option<u32>,
     /// Port of NFS, instead of asking the portmapper
@@ -120,7 +121,8 @@ pub struct CheckArguments {
     #[arg(long, value_name = "PORT", default_value_t = 111, help_heading = "NFS", value_parser = clap::value_parser!(u16).range(1..))]
     pub portmap_port: u16,
 
-    /// File with S3 keys in the format of ~/.aws/credentials; else AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else ~/.aws/credentials
+    /// File with S3 keys, in the format of ~/.aws/credentials [default: AWS_ACCESS_KEY_ID and
+    /// AWS_SECRET_ACCESS_KEY, then ~/.aws/credentials]
     #[arg(long, value_name = "FILE", help_heading = "S3")]
     pub s3_credentials_file: Option<PathBuf>,
     /// Port of S3 on the array's data addresses [default: 80, or 443 with --s3-tls]
@@ -129,7 +131,7 @@ pub struct CheckArguments {
     /// Use TLS on the array's data addresses
     #[arg(long, help_heading = "S3")]
     pub s3_tls: bool,
-    /// Trust S3 certificates that an authority in this PEM file has signed
+    /// Trust S3 certificates signed by a CA in this PEM file
     #[arg(long, value_name = "FILE", help_heading = "S3", conflicts_with = "s3_tls_insecure")]
     pub s3_tls_ca: Option<PathBuf>,
     /// Trust the S3 certificate with this SHA-256 fingerprint
@@ -141,24 +143,25 @@ pub struct CheckArguments {
     /// Region that S3 requests are signed for [default: AWS_REGION, AWS_DEFAULT_REGION or us-east-1]
     #[arg(long, value_name = "NAME", help_heading = "S3")]
     pub s3_region: Option<String>,
-    /// Put the bucket's name in front of the host name instead of into the path
+    /// Put the bucket name into the host name instead of the path
     #[arg(long, help_heading = "S3")]
     pub s3_virtual_host: bool,
-    /// How uploads are protected: not at all, by a SHA-256 in the signature, or by a CRC after the data
+    /// Integrity check of uploads: none, a signed SHA-256, or a CRC in a trailer
     #[arg(long, value_name = "KIND", default_value = "unsigned", help_heading = "S3")]
     pub s3_payload: PayloadChoice,
 
     /// Format of the report on standard output
     #[arg(long, short, value_name = "FORMAT", default_value = "table", help_heading = "Output")]
     pub output: CheckFormat,
-    /// Write the report to this file; a table goes to standard output as well
+    /// Write the report to this file; the table still goes to standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub output_file: Option<PathBuf>,
-    /// Keep the check in this results file, for `manometer list`, `show`, `report` and `compare` [default:
+    /// Store the check in this results file, for `manometer list`, `show`, `report` and `compare` [default:
     /// $XDG_DATA_HOME/manometer/results.sqlite or ~/.local/share/manometer/results.sqlite; with --demo none]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub results: Option<PathBuf>,
-    /// Where the list of what was created is kept [default: $XDG_STATE_HOME/manometer/journal or ~/.local/state/manometer/journal]
+    /// Directory for the journal of what was created [default: $XDG_STATE_HOME/manometer/journal or
+    /// ~/.local/state/manometer/journal]
     #[arg(long, value_name = "DIRECTORY", help_heading = "Output")]
     pub journal_dir: Option<PathBuf>,
 }
@@ -186,7 +189,7 @@ pub enum CheckFormat {
     Table,
     /// dataVip,protocol,result,write_tput,read_tput
     Csv,
-    /// The same with every measured figure behind it.
+    /// The same, followed by every measured figure.
     CsvFull,
     /// Everything, after schemas/check.schema.json.
     Json,
@@ -195,18 +198,18 @@ pub enum CheckFormat {
 /// Where the data of reads goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SinkChoice {
-    /// Into a buffer of this process, as an application would have it.
+    /// Into a buffer, as an application would read it.
     Buffer,
     /// Dropped in the kernel.
     Discard,
 }
 
-/// Which way of asking the kernel.
+/// How I/O is submitted to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReactorChoice {
     /// io_uring when the kernel allows it, else epoll.
     Auto,
-    /// io_uring or nothing.
+    /// io_uring, or fail.
     Uring,
     /// epoll.
     Epoll,

@@ -9,62 +9,61 @@ use fio::output::{Formats, TerseVersion};
 
 use crate::exit::CommandError;
 
-/// Runs fio's job files, unchanged, with fio's command line.
+/// Runs unchanged fio job files, with fio's command line.
 ///
-/// A job file becomes an ordinary experiment: each job a cell, jobs that fio runs at the same time a group. It runs as `manometer
-/// run` would run it, is kept in the results file (`manometer report last`), and is shown in manometer's table, or in fio's
-/// shapes with --output-format. Files that a job names are used, overwritten and kept, as by fio.
+/// Each job becomes a cell of an experiment; jobs that fio runs concurrently form a group. The run is stored like any other
+/// (`manometer report last`) and shown in manometer's table, or in fio's formats with --output-format. Files that a job
+/// names are used, overwritten and kept, as fio does.
 ///
-/// An option that is not there is an error with its file, its line and the nearest thing that is; docs/fio-options.md lists all.
+/// An unsupported option is an error that names its file, its line and the nearest supported option; docs/fio-options.md lists
+/// them all.
 ///
-/// Exit code: 0 every job ended well, 1 a job failed or data was not what was written, 2 wrong usage or faults in the job
-/// files (nothing was touched), 129, 130 or 143 interrupted.
+/// Exit code: 0 every job succeeded, 1 a job failed or data differed from what was written, 2 wrong usage or faults in the
+/// job files (nothing was touched), 129, 130 or 143 interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, override_usage = "manometer fio [OPTIONS] [JOB OPTIONS] [JOBFILE]...")]
 pub struct FioArguments {
-    /// Job files (`-` is standard input), options of this list, and with --name=JOB any option of a job: --rw=read
+    /// Job files (`-` is standard input), the options below, and after --name=JOB any job option such as --rw=read
     #[arg(value_name = "JOBFILE", allow_hyphen_values = true, trailing_var_arg = true)]
     pub arguments: Vec<String>,
 }
 
 const HELP: &str = "\
 Jobs on the command line:
-  --name=JOB            begins a job; the options of jobs that follow are its own
-  --OPTION=VALUE        an option of the job; before the first --name, of all jobs
-  --section=NAME        runs only this section of the job files; may be repeated
+  --name=JOB            start a job; the job options that follow belong to it
+  --OPTION=VALUE        a job option; before the first --name it applies to all jobs
+  --section=NAME        run only this section of the job files; may be repeated
 
 Output:
-  --output=FILE         writes the output to a file instead of standard output
-  --output-format=LIST  fio's shapes instead of the table: normal, json, json+, terse;
-                        several with commas between
-  --minimal             terse; --append-terse adds it, --terse-version=2..5 chooses [default: 3]
-  --eta=WHEN            the progress line on standard error: auto (on a terminal), always, never;
-                        --eta-newline=TIME keeps a line each TIME
+  --output=FILE         write the output to a file instead of standard output
+  --output-format=LIST  fio's formats instead of the table: normal, json, json+, terse;
+                        separate several with commas
+  --minimal             terse; --append-terse adds it, --terse-version=2..5 selects it [default: 3]
+  --eta=WHEN            progress line on standard error: auto (on a terminal), always, never;
+                        --eta-newline=TIME keeps a line every TIME
   --status-interval=TIME
-                        writes the figures so far each TIME, in the formats asked for
-  --live                watch in a full-screen view; q leaves the view, not the run
+                        write the figures so far every TIME, in the chosen formats
+  --live                show a full-screen live view; q closes the view, not the run
 
 Without running anything:
-  --convert             writes the experiment file that the jobs stand for, for `manometer run`
-  --parse-only          only says whether the jobs can be run
+  --convert             write the experiment file that the jobs stand for, for `manometer run`
+  --parse-only          only check whether the jobs can run
   --version, --help
 
 On other hosts:
-  --client=HOSTS        runs the jobs on these hosts, over ssh: a host, a list, node[01-16] or a
-                        file with a host a line; may be repeated
+  --client=HOSTS        run the jobs on these hosts, over ssh: a host, a list, node[01-16] or a
+                        file with one host per line; may be repeated
 
 Safety and results:
-  --readonly            refuses jobs that write or trim
-  --destroy=DEVICE      block device that may be overwritten although it holds data
-  --ignore-unsupported  warns of options that are not there instead of refusing them
-  --warnings-fatal      refuses what would be warned of
+  --readonly            refuse jobs that write or trim
+  --destroy=DEVICE      allow overwriting this block device although it holds data
+  --ignore-unsupported  warn about unsupported options instead of refusing them
+  --warnings-fatal      treat warnings as errors
   --results=FILE        results file [default: $XDG_DATA_HOME/manometer/results.sqlite]
-  --save-baseline=NAME  keeps the results under this name: later runs can be held against them
-  --baseline=NAME       also shows which share of this named baseline each job reached, below
-                        manometer's table
-  --journal-dir=DIR     where journals of what must be removed are kept
-  --reactor=KIND        how the kernel is asked for I/O where the job leaves it open: auto,
-                        uring, epoll
+  --save-baseline=NAME  save the results as a baseline of this name, replacing an older one
+  --baseline=NAME       also show each job as a share of this baseline, below manometer's table
+  --journal-dir=DIR     directory for journals of what must be removed
+  --reactor=KIND        how I/O is submitted to the kernel unless the job says: auto, uring, epoll
 
 Examples:
   manometer fio job.fio

@@ -17,14 +17,15 @@ use provision::ApiSecret;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Fleet")]
 pub struct FleetArguments {
-    /// Hosts that do the work, over ssh: a,b,c or node[01-16] or @FILE with a host a line; also user@host:port
+    /// Load hosts, reached over ssh: a,b,c or node[01-16] or @FILE with one host per line; also
+    /// user@host:port
     #[arg(long, value_name = "HOSTS", conflicts_with_all = ["local", "slurm", "kubernetes"])]
     pub hosts: Option<String>,
-    /// This many agents on this host
+    /// Run this many agents on this host
     #[arg(long, value_name = "N", conflicts_with_all = ["slurm", "kubernetes"])]
     pub local: Option<u32>,
-    /// Nodes of Slurm: nodes=12[,partition=NAME,…] (other keys are options of salloc); nothing: those of the
-    /// allocation that this runs in
+    /// Slurm nodes: nodes=12[,partition=NAME,…] (other keys are salloc options) [without a value: the nodes
+    /// of the current allocation]
     #[arg(long, value_name = "nodes=N,…", num_args = 0..=1, default_missing_value = "", conflicts_with = "kubernetes")]
     pub slurm: Option<String>,
     /// Pods: count=12,image=NAME[,namespace=…,host_network,claim=NAME:/PATH,cpu=…,memory=…,node_selector.KEY=VALUE,…]
@@ -33,50 +34,51 @@ pub struct FleetArguments {
     /// Start agents with this command instead of ssh: "podman exec -i {host} manometer agent"
     #[arg(long, value_name = "COMMAND", requires = "hosts")]
     pub launcher_command: Option<String>,
-    /// The program's path on the hosts; without it ssh copies this program there, and Slurm uses the path that it has here
+    /// Path of manometer on the hosts [default: ssh copies this program there; Slurm uses the path it has
+    /// here]
     #[arg(long, value_name = "PATH")]
     pub agent_binary: Option<String>,
-    /// Give ssh an option: "-F FILE", "-i KEY" or Name=value; may be repeated
+    /// Pass an option to ssh: "-F FILE", "-i KEY" or Name=value; may be repeated
     #[arg(long, value_name = "OPTION", requires = "hosts", allow_hyphen_values = true)]
     pub ssh_option: Vec<String>,
-    /// Ask on the terminal for the password of the hosts
+    /// Ask for the hosts' password on the terminal
     #[arg(long, requires = "hosts", conflicts_with_all = ["ssh_password_file", "ssh_password_fd"])]
     pub ssh_ask_password: bool,
-    /// File that holds the password of the hosts and that only you can read
+    /// File with the hosts' password; only you may be able to read it
     #[arg(long, value_name = "FILE", requires = "hosts", conflicts_with = "ssh_password_fd")]
     pub ssh_password_file: Option<PathBuf>,
-    /// Open file descriptor from which the password of the hosts is read
+    /// File descriptor to read the hosts' password from
     #[arg(long, value_name = "N", requires = "hosts")]
     pub ssh_password_fd: Option<u32>,
-    /// What happens when a host fails [default: the file's, else go-on]
+    /// What to do when a host fails [default: the experiment file's setting, else go-on]
     #[arg(long, value_name = "WHAT")]
     pub on_host_failure: Option<OnHostFailure>,
-    /// How the hosts share the data of a cell [default: the file's, else own]
+    /// How hosts share a cell's data [default: the experiment file's setting, else own]
     #[arg(long, value_name = "HOW")]
     pub sharing: Option<SharedHow>,
 }
 
-/// What happens when a host fails.
+/// What to do when a host fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnHostFailure {
-    /// The run goes on with the others, and says so
+    /// Continue with the others, and report it
     GoOn,
-    /// The cell is repeated with the others
+    /// Repeat the cell with the others
     RepeatCell,
-    /// The run stops
+    /// Stop the run
     Stop,
 }
 
 /// How hosts share data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SharedHow {
-    /// Each has a place of its own
+    /// Each host has its own directory or bucket prefix
     Own,
-    /// One place, each has files of its own in it
+    /// One place; each host has its own files in it
     Disjoint,
-    /// One place, each loads the files of all
+    /// One place; every host loads all files
     Common,
-    /// One place, each reads what the next host wrote
+    /// One place; each host reads what the next one wrote
     Neighbour,
 }
 

@@ -14,43 +14,45 @@ use crate::messages::{Messages, terminal_width};
 use crate::results::show::baseline;
 use crate::results::{ResultsFile, WrongInput};
 
-/// Compares runs, or a run with a named baseline, cell by cell: the difference with its 95 % interval, and whether it is one.
+/// Compares runs, or a run with a named baseline: each cell's difference, its 95 % interval and significance.
 ///
-/// Cells of the same workload, target and point are compared, and where targets differ those of the same workload and point;
-/// repetitions of a point are one sample. Of more than two runs each is compared with the first and with the one before, and
-/// of four or more the trend is told. The test is
-/// Welch's t-test, on the repetitions' means where there are several, else on the effective samples of the reported
-/// window; p-values are adjusted for the number of comparisons (Holm). What else differs between the runs (kernel,
-/// versions, settings) and what is not steady is said.
+/// Matches cells by workload, target and parameters, or by workload and parameters where the targets differ;
+/// repetitions of a cell form one sample. With more than two runs, each is compared with the first and with
+/// the previous one; with four or more, the trend is tested too. The test is Welch's t-test, on the means of
+/// the repetitions if there are several, else on the effective samples of the reported window, with p-values
+/// adjusted for multiple comparisons (Holm). Other differences between the runs (kernel, versions, settings)
+/// and results without a steady state are listed.
 ///
-/// Exit code: 0 compared, 1 a regression with --fail-on-regression or a file cannot be read or written, 2 wrong
-/// usage, no such run, or nothing in common.
+/// Exit code: 0 compared; 1 a regression with --fail-on-regression, or a file cannot be read or written; 2
+/// wrong usage, no such run, or no cell in common.
 #[derive(Args, Debug)]
 pub struct CompareArguments {
-    /// The runs, the one to compare with first: an id, the beginning of one, a name, `last`, `last~1`, FILE:RUN, or one cell of
-    /// it as RUN#CELL [default: `last~1 last`; of one run: it and `last`; with --baseline: `last`]
+    /// The runs, the reference first: an id or the beginning of one, a name, `last`, `last~1`, FILE:RUN, or
+    /// one cell as RUN#CELL [default: `last~1 last`; with one run: that run and `last`; with --baseline:
+    /// `last`]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
-    /// The last so many runs of the experiment that ran last, in the order of time
+    /// Compare the last COUNT runs of the most recent experiment, oldest first
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["runs", "baseline"], value_parser = clap::value_parser!(u32).range(2..))]
     last: Option<u32>,
-    /// Compare with what was kept under this name by `manometer run --save-baseline NAME`, which may be in another file as
-    /// FILE:NAME
+    /// Compare with the baseline saved by `manometer run --save-baseline NAME`; FILE:NAME takes it from
+    /// another results file
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     #[command(flatten)]
     file: ResultsFile,
-    /// Exit with 1 when a cell is worse by more than this, and surely worse
+    /// Exit with 1 if a cell is significantly worse, by more than this share
     #[arg(long, value_name = "SHARE", value_parser = share)]
     fail_on_regression: Option<Share>,
-    /// What is compared: bandwidth, rate, p50, p99 or mean, of one operation if it is named (read.p99); may be
-    /// repeated [default: bandwidth, or rate where no bytes moved; p99 where a rate was given; rate of a search or sweep]
+    /// Metric to compare: bandwidth, rate, p50, p99 or mean, of one operation if named (read.p99); may be
+    /// repeated [default: bandwidth, or rate where no bytes moved; p99 for a given rate; rate for a search or
+    /// sweep]
     #[arg(long, value_name = "METRIC")]
     metric: Vec<String>,
-    /// How it is written to standard output
+    /// Format on standard output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     output: Format,
-    /// Also write a page with the latency curves of both runs over each other
+    /// Also write an HTML page that overlays the runs' charts
     #[arg(short = 'o', long, value_name = "FILE")]
     html: Option<PathBuf>,
 }

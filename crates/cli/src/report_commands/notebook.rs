@@ -10,14 +10,14 @@ use super::{ended, write};
 use crate::messages::Messages;
 use crate::results::ResultsFile;
 
-/// Writes a run as a Jupyter notebook that holds its data and draws it with pandas, matplotlib and seaborn.
+/// Writes a run as a self-contained Jupyter notebook that plots its data with pandas, matplotlib and seaborn.
 ///
-/// `jupyter nbconvert --to notebook --execute FILE` runs it; it needs no file beside it.
+/// Run it with `jupyter nbconvert --to notebook --execute FILE`.
 ///
 /// Exit code: 0 written, 1 the file cannot be read or written, 2 wrong usage or no such run.
 #[derive(Args, Debug)]
 pub struct NotebookArguments {
-    /// The run: its id, the beginning of one, its name, `last`, or `last~1` for the one before
+    /// The run: its id or the beginning of it, its name, `last`, or `last~1` for the one before
     #[arg(value_name = "RUN", default_value = "last")]
     run: String,
     #[command(flatten)]

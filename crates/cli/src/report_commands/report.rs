@@ -10,17 +10,17 @@ use super::{ended, write};
 use crate::messages::Messages;
 use crate::results::ResultsFile;
 
-/// Writes a run's report: one HTML file that needs no network and no other file.
+/// Writes a run's report: one self-contained HTML file.
 ///
-/// It shows the verdict and the figures of every cell with their intervals, cross tables of the matrix, time lines
-/// with the reported window marked, latency percentiles, the spread of latencies over time, the steady-state
-/// criteria, errors, stages, the plan and the environment. It prints well. Within it is the document that
-/// `manometer export --format json` gives; every figure says which of its fields it shows.
+/// Shows the verdict and figures of every cell with their intervals, charts and tables over the matrix, load
+/// over time with the reported window marked, latency percentiles and heat maps, steady-state criteria,
+/// errors, stages, the plan and the environment. Prints well. Embeds the document that `manometer export`
+/// writes; every figure names the field it comes from.
 ///
 /// Exit code: 0 written, 1 the file cannot be read or written, 2 wrong usage or no such run.
 #[derive(Args, Debug)]
 pub struct ReportArguments {
-    /// The run: its id, the beginning of one, its name, `last`, or `last~1` for the one before
+    /// The run: its id or the beginning of it, its name, `last`, or `last~1` for the one before
     #[arg(value_name = "RUN", default_value = "last")]
     run: String,
     #[command(flatten)]

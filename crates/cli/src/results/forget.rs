@@ -10,15 +10,15 @@ use crate::messages::Messages;
 
 /// Removes a run, or a baseline, from the results file and frees its space.
 ///
-/// It asks nothing; it wants the whole id, so that no other run is meant by mistake.
+/// It does not ask for confirmation, but takes only a full id, so that no other run is removed by mistake.
 ///
 /// Exit code: 0 removed, 1 it is still running or the file cannot be written, 2 wrong usage or no such run.
 #[derive(Args, Debug)]
 pub struct ForgetArguments {
-    /// The run: its whole id, as `manometer list` shows it
+    /// The run: its full id, as shown by `manometer list`
     #[arg(value_name = "RUN", required_unless_present = "baseline")]
     run: Option<String>,
-    /// Remove the baseline of this name instead of a run
+    /// Remove this named baseline instead of a run
     #[arg(long, value_name = "NAME", conflicts_with = "run")]
     baseline: Option<String>,
     #[command(flatten)]

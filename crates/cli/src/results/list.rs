@@ -16,17 +16,17 @@ use crate::messages::{self, Messages};
 /// Version of `schemas/list.schema.json`. Adding a field does not raise it; removing or redefining one does.
 const VERSION: u32 = 1;
 
-/// Lists the runs that are kept: id, name, what made it, when, how far, verdict; the oldest first.
+/// Lists stored runs, oldest first: id, name, what made it, time, state, verdict.
 ///
 /// Exit code: 0 listed, 1 the file cannot be read, 2 wrong usage or no such file.
 #[derive(Args, Debug)]
 pub struct ListArguments {
     #[command(flatten)]
     file: ResultsFile,
-    /// The named baselines instead of the runs
+    /// List the named baselines instead of the runs
     #[arg(long)]
     baselines: bool,
-    /// How the list is shown
+    /// Format of the list
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: ResultsFormat,
 }

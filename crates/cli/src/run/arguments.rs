@@ -7,24 +7,24 @@ use clap::{Args, ValueEnum};
 use super::brief::BriefArguments;
 use crate::fleet::FleetArguments;
 
-/// Carries out an experiment: a matrix of workloads, each measured until it is steady, kept and judged.
+/// Runs an experiment: a matrix of workloads, each measured until it is steady, judged and stored.
 ///
-/// The experiment is a file, or the URL of a target with flags that say what is done to it:
-/// `manometer run nfs://filer/export --read 70% --block-size 4KiB,64KiB --queue-depth 32 --for 30s`. What a URL and
-/// flags stand for is shown as a file, which --print-experiment prints alone.
+/// The experiment is a file, or a target's URL with flags that describe the load: `manometer run
+/// nfs://filer/export --read 70% --block-size 4KiB,64KiB --queue-depth 32 --for 30s`. The run first prints
+/// the file that the URL and flags stand for; --print-experiment prints only that.
 ///
-/// Before anything is made every target is looked at from every host: whether it answers, may be used and has room for
-/// the data. All that is wrong is said at once, and the run does not begin.
+/// Before creating anything, the run checks every target from every host: does it answer, is access allowed,
+/// does the data fit? It reports all problems at once and does not start if there are any.
 ///
-/// Each cell is prepared (every byte is really written), warmed up, measured until the rule of the
-/// experiment calls it steady or its time is over, verified if asked, and kept in the results file
-/// as it goes. What was created is removed at the end.
+/// Each cell is prepared (every byte really is written), warmed up, measured until the experiment's rule
+/// calls it steady or its time is up, verified if asked, and stored in the results file as it progresses.
+/// Everything created is removed at the end.
 ///
-/// Ctrl-C once ends the measurement under way, keeps it and cleans up; twice stops at once; a third
-/// time leaves without cleaning up and says what is left.
+/// Ctrl-C once ends the current measurement, stores it and cleans up; twice stops at once; three times exits
+/// without cleaning up and lists what is left.
 ///
-/// Exit code: 0 every cell ran and every gate held, 1 a gate failed, data was not what was written, a
-/// target or a cell could not be used or errors ended it, 2 wrong usage or a fault in the file, 129, 130 or 143 interrupted.
+/// Exit code: 0 every cell ran and every gate held; 1 a gate failed, data differed from what was written, a
+/// target was unusable or a cell failed; 2 wrong usage or a fault in the file; 129, 130 or 143 interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct RunArguments {
@@ -32,22 +32,23 @@ pub struct RunArguments {
     /// s3://bucket?endpoint=http://host:9000 or block:///dev/nvme1n1; a file whose name looks like a URL is ./NAME
     #[arg(value_name = "FILE|URL")]
     pub source: Option<PathBuf>,
-    /// Give a parameter of the file a value: --set name=value; may be repeated
+    /// Set a parameter of the file: --set name=value; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     pub set: Vec<(String, String)>,
-    /// Show the cells, the bytes to be written and the time expected, and look at the targets from every host; nothing is made or written
+    /// Show the cells, the data to be written and the expected time, and check the targets from every host;
+    /// nothing is created or written
     #[arg(long, conflicts_with_all = ["resume", "live"])]
     pub dry_run: bool,
-    /// Do not look at the targets first, whether they answer, may be used and have room: --dry-run then contacts nothing
+    /// Skip the check of the targets (reachable, allowed, enough space); --dry-run then contacts nothing
     #[arg(long)]
     pub no_preflight: bool,
-    /// Print the experiment file that a URL and flags stand for, and do nothing else
+    /// Print the experiment file that the URL and flags stand for, and exit
     #[arg(long, conflicts_with_all = ["resume", "dry_run", "live"])]
     pub print_experiment: bool,
-    /// Go on with an interrupted run at its first unfinished cell: its id, its name or `last`
+    /// Resume an interrupted run at its first unfinished cell: its id, its name or `last`
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
-    /// Block device that may be overwritten although it holds data; must be the very device of the target
+    /// Allow overwriting this block device although it holds data; must be exactly the target's device
     #[arg(long, value_name = "DEVICE")]
     pub destroy: Option<PathBuf>,
 
@@ -58,16 +59,18 @@ pub struct RunArguments {
     /// Results file [default: the file's `results`, else $XDG_DATA_HOME/manometer/results.sqlite]
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub results: Option<PathBuf>,
-    /// Keep the results under this name, in place of what it stood for: later runs can be held against them
+    /// Save the results as a baseline of this name, replacing an older one; later runs can be compared with
+    /// it
     #[arg(long, value_name = "NAME", help_heading = "Results")]
     pub save_baseline: Option<String>,
-    /// Also show, in text, which share of this named baseline each cell reached, and how sure a difference is
+    /// Also show each cell as a share of this baseline, and whether the difference is significant (text
+    /// output)
     #[arg(long, value_name = "NAME", help_heading = "Results")]
     pub baseline: Option<String>,
-    /// What is shown on standard output at the end
+    /// Format of the result on standard output
     #[arg(short, long, value_name = "FORMAT", default_value = "text", help_heading = "Results")]
     pub output: SummaryFormat,
-    /// Also write the output to this file; standard output then has the text
+    /// Write the output to this file; standard output then shows the text
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub output_file: Option<PathBuf>,
 
@@ -75,15 +78,16 @@ pub struct RunArguments {
     #[command(flatten)]
     pub fleet: FleetArguments,
 
-    /// Watch in a full-screen view; q leaves the view, not the run
+    /// Show a full-screen live view; q closes the view, not the run
     #[arg(long, help_heading = "While it runs")]
     pub live: bool,
 
-    /// How the kernel is asked for I/O where the target does not say: auto, uring, epoll (threads for files),
-    /// uring+iopoll, uring+sqpoll, uring+iopoll+sqpoll, or uring+batch (fewer wake-ups, latencies up to 250 µs too long)
+    /// How I/O is submitted to the kernel unless the target says: auto, uring, epoll (threads for files),
+    /// uring+iopoll, uring+sqpoll, uring+iopoll+sqpoll, or uring+batch (fewer wake-ups; latencies read up to
+    /// 250 µs high)
     #[arg(long, value_name = "KIND", default_value = "auto", help_heading = "Load")]
     pub reactor: reactor::BackendChoice,
-    /// Where journals of what must be removed are kept [default: $XDG_STATE_HOME/manometer/journal]
+    /// Directory for journals of what must be removed [default: $XDG_STATE_HOME/manometer/journal]
     #[arg(long, value_name = "DIRECTORY", help_heading = "Load")]
     pub journal_dir: Option<PathBuf>,
 }

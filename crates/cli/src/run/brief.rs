@@ -7,46 +7,48 @@ use experiment::BriefExperiment;
 /// combination is measured.
 #[derive(Args, Clone, Debug, Default)]
 pub struct BriefArguments {
-    /// Share of reads (of S3 and memcached: of gets); the rest are writes. Without a share: all
+    /// Share of reads (for S3 and memcached, gets); the rest are writes. Without a value: 100%
     #[arg(long, value_name = "SHARE", num_args = 0..=1, default_missing_value = "100%", help_heading = HEADING)]
     pub read: Option<String>,
-    /// Share of writes (of S3 and memcached: of puts); the rest are reads. Without a share: all
+    /// Share of writes (for S3 and memcached, puts); the rest are reads. Without a value: 100%
     #[arg(long, value_name = "SHARE", num_args = 0..=1, default_missing_value = "100%", help_heading = HEADING)]
     pub write: Option<String>,
-    /// Operations by name: stat, or with shares --op stat=90% --op list=10%; may be repeated [default: read, or get]
+    /// Operations by name: stat, or a mix such as --op stat=90% --op list=10% [default: read, or get]
     #[arg(long, value_name = "NAME[=SHARE]", help_heading = HEADING)]
     pub op: Vec<String>,
-    /// Which block or object comes next: random, sequential, shuffled, zipf … [default: random]
+    /// Access pattern: random, sequential, shuffled, zipf … [default: random]
     #[arg(long, value_name = "PATTERN", help_heading = HEADING)]
     pub access: Option<String>,
     /// Size of reads and writes: 4KiB, or 4KiB,64KiB,1MiB to measure each [default: 4KiB]
     #[arg(long, value_name = "SIZE", alias = "bs", help_heading = HEADING)]
     pub block_size: Option<String>,
-    /// Operations that each job keeps in flight: 32, or 1,8,32 [default: 1]
+    /// Operations each job keeps in flight: 32, or 1,8,32 to measure each [default: 1]
     #[arg(long, value_name = "N", aliases = ["iodepth", "concurrent"], help_heading = HEADING)]
     pub queue_depth: Option<String>,
-    /// Threads, each with connections and a queue of its own [default: 1]
+    /// Threads, each with its own connections and queue [default: 1]
     #[arg(long, value_name = "N", visible_alias = "workers", alias = "numjobs", help_heading = HEADING)]
     pub jobs: Option<String>,
     /// Files in the data set [default: 1; 1000 for stat and list]
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub files: Option<String>,
-    /// Size of each file; of a block device the part that is used [default: 1GiB; 4KiB for stat and list; all of a device]
+    /// Size of each file, or of the part of a block device to use [default: 1GiB; 4KiB for stat and list; the
+    /// whole device]
     #[arg(long, value_name = "SIZE", help_heading = HEADING)]
     pub file_size: Option<String>,
     /// Objects in the data set [default: 64; 1000 for stat and list]
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub objects: Option<String>,
-    /// Size of each object [default: 8MiB; of memcached, and for stat and list: 4KiB]
+    /// Size of each object [default: 8MiB; 4KiB for memcached, stat and list]
     #[arg(long, value_name = "SIZE", help_heading = HEADING)]
     pub object_size: Option<String>,
-    /// Start operations at this rate, however long they take: 1000/s [default: each as soon as the last has ended]
+    /// Start operations at a fixed rate such as 1000/s, however long they take (open loop) [default: closed
+    /// loop]
     #[arg(long, value_name = "RATE", help_heading = HEADING)]
     pub rate: Option<String>,
-    /// Past this client's page cache (files and devices) [default: true]
+    /// Bypass this client's page cache (files and devices) [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = HEADING)]
     pub direct: Option<String>,
-    /// Measure for exactly this long [default: from 1m on, until the figures are steady, or --at-most]
+    /// Measure for exactly this long [default: at least 1m, until the figures are steady, at most --at-most]
     #[arg(long = "for", value_name = "DURATION", aliases = ["runtime", "duration"], help_heading = HEADING)]
     pub duration: Option<String>,
     /// Measure no longer than this, steady or not [default: 30m]
@@ -58,12 +60,12 @@ pub struct BriefArguments {
     /// Measure each combination this many times
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub repetitions: Option<String>,
-    /// What results and reports call it [default: the kind of target and what is done]
+    /// Name of the run in results and reports [default: the kind of target and the load]
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     pub name: Option<String>,
 }
 
-const HEADING: &str = "What is done to the target of a URL";
+const HEADING: &str = "The load on the target of a URL";
 
 impl BriefArguments {
     /// Flags whose value may be left out take a URL that follows them for it. It is given back.

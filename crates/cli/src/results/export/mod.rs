@@ -15,28 +15,28 @@ use super::destination::BufferedOutput;
 use super::{ResultsFile, ended};
 use crate::messages::Messages;
 
-/// Writes a run for other programs: its plan, environment, results, and on request every interval.
+/// Writes a run for other programs: plan, environment, results, and on request every interval.
 ///
-/// JSON is one document after schemas/run.schema.json. JSONL has a line a cell, CSV a row a cell and
-/// operation; with --intervals a line an interval, a row an interval and operation. With --hosts those of each host
-/// of a fleet follow those of all together, under the host's name. Units are part of the names: _ns, _s, _bytes,
-/// _per_s. Whatever the length of the run, little of it is in memory at once.
+/// JSON is one document that follows schemas/run.schema.json. JSONL has a line per cell, CSV a row per cell
+/// and operation; with --intervals a line per interval, or a row per interval and operation. With --hosts,
+/// each host's lines follow the fleet's, under the host's name. Names carry their units: _ns, _s, _bytes,
+/// _per_s. Memory use does not grow with the length of the run.
 ///
 /// Exit code: 0 written, 1 the file cannot be read or written, 2 wrong usage or no such run.
 #[derive(Args, Debug)]
 pub struct ExportArguments {
-    /// The run: its id, the beginning of one, its name, `last`, or `last~1` for the one before
+    /// The run: its id or the beginning of it, its name, `last`, or `last~1` for the one before
     #[arg(value_name = "RUN", default_value = "last")]
     run: String,
     #[command(flatten)]
     file: ResultsFile,
-    /// What comes out
+    /// Format of the export
     #[arg(short = 'o', long = "output", alias = "format", value_name = "FORMAT", default_value = "json")]
     format: Format,
-    /// Every interval of every stage too; in JSON and JSONL with its histograms (HdrHistogram V2, base64)
+    /// Include every interval of every stage; JSON and JSONL include its histograms (HdrHistogram V2, base64)
     #[arg(long)]
     intervals: bool,
-    /// Each host of a fleet too, after all together; JSON has the hosts' figures always, and with this their intervals
+    /// Include each host of a fleet; JSON always has the hosts' figures, and with this their intervals too
     #[arg(long)]
     hosts: bool,
     /// Write to this file instead of standard output
@@ -49,7 +49,7 @@ pub struct ExportArguments {
 enum Format {
     /// One document.
     Json,
-    /// A document a line.
+    /// One document per line.
     Jsonl,
     /// A table.
     Csv,

@@ -19,24 +19,24 @@ use crate::messages::{self, Messages};
 pub use hosts::evenness;
 pub use text::text;
 
-/// Shows a run: per cell throughput, operations a second and latency with 95 % intervals, whether it was
-/// steady, verdict and reasons, gates, stages, errors; and the environment.
+/// Shows a run: each cell's throughput, IOPS and latency with 95 % intervals, steadiness, verdict with
+/// reasons, gates, stages and errors; and the environment.
 ///
 /// Exit code: 0 shown, 1 the file cannot be read, 2 wrong usage or no such run.
 #[derive(Args, Debug)]
 pub struct ShowArguments {
-    /// The run: its id, the beginning of one, its name, `last`, or `last~1` for the one before
+    /// The run: its id or the beginning of it, its name, `last`, or `last~1` for the one before
     #[arg(value_name = "RUN", default_value = "last")]
     run: String,
     #[command(flatten)]
     file: ResultsFile,
-    /// Only this cell, with all that is known of it; the first is 1
+    /// Only this cell, in full detail; the first is 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     cell: Option<u32>,
-    /// Also the share of this named baseline that each cell and host reached, in text
+    /// Also show each cell and host as a share of this baseline (text output)
     #[arg(long, value_name = "NAME", conflicts_with = "output")]
     baseline: Option<String>,
-    /// How the run is shown; json follows schemas/run.schema.json
+    /// Format of the run; JSON follows schemas/run.schema.json
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: ResultsFormat,
 }
