@@ -66,7 +66,7 @@ const BLOCK_OPTIONS: &[OptionHelp] = &[
     SQPOLL,
     REGISTERED,
     SYNC,
-    OptionHelp::new("trim", Flag, "false", "the space is discarded (BLKDISCARD) before it is filled"),
+    OptionHelp::new("trim", Flag, "false", "discard the space (BLKDISCARD) before filling it"),
 ];
 
 static FILE: TargetKind = TargetKind {

@@ -19,13 +19,8 @@ use super::{OpenRequest, OpenTarget, Protocol, StageRunner, TargetError, paths};
 pub(super) struct Tcp;
 
 const OPTIONS: &[OptionHelp] = &[
-    OptionHelp::new("listen", Flag, "false", "waits for the other side's connection instead of connecting"),
-    OptionHelp::new(
-        "connections",
-        AT_LEAST_ONE,
-        "1",
-        "connections of each job; its lanes take turns on them",
-    ),
+    OptionHelp::new("listen", Flag, "false", "wait for the other side to connect"),
+    OptionHelp::new("connections", AT_LEAST_ONE, "1", "connections per job, shared by its lanes in turn"),
     SOURCE,
     ADDRESSES,
     USE_ADDRESSES,
@@ -34,21 +29,11 @@ const OPTIONS: &[OptionHelp] = &[
         "port_per_job",
         Flag,
         "false",
-        "the first job uses the URL's port, each further one the port after it",
+        "the first job uses the URL's port, each further job the next port",
     ),
-    OptionHelp::new(
-        "pingpong",
-        Flag,
-        "false",
-        "each block is sent back by the receiver before the next is sent",
-    ),
-    OptionHelp::new(
-        "repeat",
-        Flag,
-        "false",
-        "every block has the same bytes, made once, as iperf3 sends them",
-    ),
-    OptionHelp::new("nodelay", Flag, "true", "TCP_NODELAY: small blocks leave at once"),
+    OptionHelp::new("pingpong", Flag, "false", "the receiver sends each block back before the next is sent"),
+    OptionHelp::new("repeat", Flag, "false", "send the same bytes in every block, as iperf3 does"),
+    OptionHelp::new("nodelay", Flag, "true", "TCP_NODELAY: send small blocks at once"),
     OptionHelp::new(
         "window_size",
         Bytes { least: 1, most: u32::MAX as u64 },
@@ -61,7 +46,7 @@ const OPTIONS: &[OptionHelp] = &[
         "the path's",
         "largest TCP segment, in bytes (TCP_MAXSEG)",
     ),
-    OptionHelp::new("ipv6", Flag, "false", "a host name stands for its IPv6 address"),
+    OptionHelp::new("ipv6", Flag, "false", "resolve host names to IPv6 addresses"),
 ];
 
 static KIND: TargetKind = TargetKind {

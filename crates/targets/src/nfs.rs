@@ -32,15 +32,15 @@ pub(super) struct Nfs;
 
 const OPTIONS: &[OptionHelp] = &[
     DIRECTORY,
-    OptionHelp::new("connections", AT_LEAST_ONE, "1", "TCP connections of each job"),
+    OptionHelp::new("connections", AT_LEAST_ONE, "1", "TCP connections per job"),
     OptionHelp::new(
         "stable",
         Flag,
         "false",
-        "writes are durable when answered (FILE_SYNC); otherwise a COMMIT makes them so",
+        "make each write durable before its reply (FILE_SYNC) instead of by COMMIT",
     ),
-    OptionHelp::new("uid", NUMBER, "0", "the user of every call (AUTH_SYS)"),
-    OptionHelp::new("gid", NUMBER, "0", "the group of every call"),
+    OptionHelp::new("uid", NUMBER, "0", "user ID of every call (AUTH_SYS)"),
+    OptionHelp::new("gid", NUMBER, "0", "group ID of every call"),
     OptionHelp::new(
         "read_size",
         Bytes { least: 1, most: u32::MAX as u64 },
@@ -57,13 +57,13 @@ const OPTIONS: &[OptionHelp] = &[
         "more_urls",
         Text,
         "none",
-        "further URLs of the same data, with commas between them; the jobs use one each in turn",
+        "further URLs of the same data, separated by commas; jobs use them in turn",
     ),
     SOURCE,
     ADDRESSES,
     USE_ADDRESSES,
     PAIRING,
-    OptionHelp::new("mount_port", PORT, "asked of the portmapper", "port of the MOUNT program"),
+    OptionHelp::new("mount_port", PORT, "from the portmapper", "port of the MOUNT program"),
     OptionHelp::new("portmap_port", PORT, "111", "port of the portmapper"),
 ];
 

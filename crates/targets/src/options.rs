@@ -14,63 +14,59 @@ pub(super) const ENGINE: OptionHelp = OptionHelp::new(
     "engine",
     Choice(&["auto", "uring", "threads"]),
     "auto",
-    "how I/O is submitted: io_uring, or threads with blocking calls; auto takes io_uring where the kernel allows it",
+    "how to submit I/O: io_uring, or threads with blocking calls; auto uses io_uring where the kernel allows it",
 );
 pub(super) const IOPOLL: OptionHelp = OptionHelp::new(
     "iopoll",
     Flag,
     "false",
-    "completions are polled for (needs direct and a device that can be polled)",
+    "poll for completions (needs direct and a device that supports polling)",
 );
-pub(super) const SQPOLL: OptionHelp = OptionHelp::new(
-    "sqpoll",
-    Flag,
-    "false",
-    "a kernel thread takes submissions, so that submitting needs no system call",
-);
+pub(super) const SQPOLL: OptionHelp =
+    OptionHelp::new("sqpoll", Flag, "false", "let a kernel thread pick up submissions, without system calls");
 pub(super) const REGISTERED: OptionHelp = OptionHelp::new(
     "registered",
     Flag,
     "true",
-    "files and buffers are registered with the ring once, not at each operation",
+    "register files and buffers with the ring once, not for each operation",
 );
 
 pub(super) const DIRECTORY: OptionHelp = OptionHelp::new(
     "directory",
     Text,
-    "one of the run's own, removed at its end",
-    "name of the directory (prefix) for data that stays and may be used again; it is never removed",
+    "one of the run's own, removed at the end",
+    "directory (or prefix) for data that stays and can be reused; it is never removed",
 );
 
 pub(super) const SYNC: OptionHelp = OptionHelp::new(
     "sync",
     Choice(&["none", "dsync", "sync"]),
     "none",
-    "what each write makes durable before it ends: dsync the data (O_DSYNC), sync all that is known of the file (O_SYNC)",
+    "what each write makes durable before it completes: dsync the data (O_DSYNC), sync also the metadata (O_SYNC)",
 );
 
 pub(super) const SOURCE: OptionHelp = OptionHelp::new(
     "source",
     Text,
-    "the routes decide",
-    "local addresses or network interfaces, with commas between them, that connections leave by in turn; packets are held to an \
-     interface that is named (SO_BINDTODEVICE) where that is permitted",
+    "by routing",
+    "local addresses or network interfaces, separated by commas, that connections use in turn; a named interface is \
+     enforced (SO_BINDTODEVICE) where permitted",
 );
 pub(super) const ADDRESSES: OptionHelp = OptionHelp::new(
     "addresses",
     Text,
     "the host's",
-    "data addresses of the server, IP or IP:PORT with commas between them, that connections go to in turn",
+    "data addresses of the server, IP or IP:PORT separated by commas, that connections use in turn",
 );
 pub(super) const USE_ADDRESSES: OptionHelp = OptionHelp::new(
     "use_addresses",
     AT_LEAST_ONE,
     "all",
-    "how many of the addresses are used, from the first",
+    "how many of the addresses to use, counted from the first",
 );
 pub(super) const PAIRING: OptionHelp = OptionHelp::new(
     "pairing",
     Choice(&["every", "in-turn"]),
     "every",
-    "each source with each address, or the first with the first, the second with the second and so on",
+    "every: each source with each address; in-turn: the first with the first, the second with the second, and so on",
 );

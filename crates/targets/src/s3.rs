@@ -34,24 +34,24 @@ pub(super) struct S3;
 
 const OPTIONS: &[OptionHelp] = &[
     DIRECTORY,
-    OptionHelp::new("region", Text, "us-east-1", "the region that is signed for"),
-    OptionHelp::new("path_style", Flag, "true", "the bucket stands in the path, not before the host name"),
+    OptionHelp::new("region", Text, "us-east-1", "region to sign requests for"),
+    OptionHelp::new("path_style", Flag, "true", "put the bucket into the path instead of the host name"),
     OptionHelp::new(
         "signing",
         Choice(&["unsigned", "signed", "crc64nvme", "crc32c"]),
         "unsigned",
-        "how the payload of a put is protected",
+        "integrity check of put payloads",
     ),
     OptionHelp::new(
         "part_size",
         Bytes { least: 5 << 20, most: 5 << 30 },
         "64MiB",
-        "larger objects are put in parts of this size",
+        "part size of multipart uploads; smaller objects are put whole",
     ),
     OptionHelp::new(
         "connect_to",
         Text,
-        "where the host name leads",
+        "what the host name resolves to",
         "ADDRESS:PORT to connect to, such as one data address",
     ),
     SOURCE,
@@ -62,22 +62,17 @@ const OPTIONS: &[OptionHelp] = &[
         "credentials_file",
         Text,
         "the AWS_… environment, else ~/.aws/credentials",
-        "file with the access keys",
+        "file with access keys",
     ),
-    OptionHelp::new("profile", Text, "default", "the profile in the credentials file"),
-    OptionHelp::new(
-        "tls_ca",
-        Text,
-        "the system's",
-        "file with the authority that signed the server's certificate",
-    ),
+    OptionHelp::new("profile", Text, "default", "profile in the credentials file"),
+    OptionHelp::new("tls_ca", Text, "the system's", "CA file that signed the server's certificate"),
     OptionHelp::new(
         "tls_fingerprint",
         Text,
         "none",
-        "SHA-256 fingerprint of the server's certificate, which is trusted whoever signed it",
+        "SHA-256 fingerprint of the server's certificate; trusted whoever signed it",
     ),
-    OptionHelp::new("tls_insecure", Flag, "false", "the server's certificate is not verified"),
+    OptionHelp::new("tls_insecure", Flag, "false", "do not verify the server's certificate"),
 ];
 
 pub(super) static KIND: TargetKind = TargetKind {

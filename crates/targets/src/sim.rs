@@ -19,32 +19,29 @@ const OPTIONS: &[OptionHelp] = &[
     OptionHelp::checked(
         "latency",
         "1ms",
-        "of every operation: 1ms, uniform 1ms 5ms or exponential 5ms",
+        "latency of every operation: 1ms, uniform 1ms 5ms or exponential 5ms",
         |text| latency(text).map(drop),
     ),
-    OptionHelp::checked(
-        "bandwidth",
-        "unlimited",
-        "payload passes a pipe of each job at this rate: 1GB/s",
-        |text| bandwidth(text).map(drop),
-    ),
-    OptionHelp::checked("stall", "none", "nothing is answered for LENGTH every PERIOD: 1s/10s", |text| {
+    OptionHelp::checked("bandwidth", "unlimited", "bandwidth limit of each job: 1GB/s", |text| {
+        bandwidth(text).map(drop)
+    }),
+    OptionHelp::checked("stall", "none", "answer nothing for LENGTH every PERIOD: 1s/10s", |text| {
         stall(text).map(drop)
     }),
-    OptionHelp::checked("errors", "none", "share of the operations that fail: 1/1000", |text| {
+    OptionHelp::checked("errors", "none", "share of operations that fail: 1/1000", |text| {
         errors(text).map(drop)
     }),
     OptionHelp::checked(
         "slow",
         "none",
-        "length and share of a job's operations that take this long instead: 70s/1000",
+        "slow operations: latency, and one in how many operations of a job: 70s/1000",
         |text| slow(text).map(drop),
     ),
     OptionHelp::checked("drift", "none", "latency grows by this share each minute: 1%", |text| {
         drift(text).map(drop)
     }),
-    OptionHelp::new("noise", Share, "0", "latency varies at random by this share (standard deviation)"),
-    OptionHelp::new("seed", Count { least: 0, most: u64::MAX }, "the experiment's", "seed of what is random"),
+    OptionHelp::new("noise", Share, "0", "random variation of latency (relative standard deviation)"),
+    OptionHelp::new("seed", Count { least: 0, most: u64::MAX }, "the experiment's", "seed of the randomness"),
 ];
 
 static KIND: TargetKind = TargetKind {

@@ -155,9 +155,9 @@ impl BriefExperiment {
             "or shares: {4KiB: 60%, 64KiB: 40%}",
             ranges,
         );
-        let depth = "operations that each job keeps in flight";
+        let depth = "operations each job keeps in flight";
         lines.key(&self.queue_depth, "queue_depth", "--queue-depth", "1", depth, true);
-        lines.key(&self.jobs, "jobs", "--jobs", "1", "threads with connections of their own", true);
+        lines.key(&self.jobs, "jobs", "--jobs", "1", "threads, each with its own connections", true);
         lines.key(&files, "files", "--files", "1", "files in the data set", !objects && !device);
         let about = "larger than every cache on the way, or a cache is what is measured";
         lines.key(&file_size, "file_size", "--file-size", "1GiB", about, !objects && !device);
@@ -189,7 +189,7 @@ impl BriefExperiment {
             let about = "reads what the device holds; fill would overwrite all of it first";
             lines.add(Line::of(1, "prepare", "keep").about(about).always_explained());
         }
-        lines.stage(&self.warm_up, "warm_up", "--warm-up", "10s", "load before anything is measured");
+        lines.stage(&self.warm_up, "warm_up", "--warm-up", "10s", "load before the measurement starts");
         match (&self.duration, &self.at_most) {
             (Some(_), _) => lines.stage(&self.duration, "measure", "--for", "60s", "how long is measured"),
             (None, Some(most)) => {

@@ -15,8 +15,36 @@ fn form(form: Form) -> String {
         Form::Share => "share".into(),
         Form::Rate => "rate".into(),
         Form::Choice(words) => words.join(", "),
-        Form::Named(_) => "see its section".into(),
+        Form::Named(name) => named(name),
     }
+}
+
+/// What a form with a structure of its own is: a link to where it is described, or its plain name.
+fn named(name: &str) -> String {
+    let section = match name {
+        "fleet" | "scale" | "placement" | "think" | "find" | "sweep" | "matrix" | "stages" | "errors" => name,
+        "slurm" | "kubernetes" | "command" => return format!("[map](#fleet-{name}-)"),
+        "claim" => return "[map](#fleet-kubernetes-claim-)".to_owned(),
+        "measure" => return "duration, or [map](#stages-measure-)".to_owned(),
+        "numbers" | "counts" => return "list of numbers".to_owned(),
+        "hosts" | "arguments" => return "text, or list of texts".to_owned(),
+        "texts" | "variables" => return "map of texts".to_owned(),
+        "rates" => return "list of rates".to_owned(),
+
+        "agents" => return "number, all".to_owned(),
+        "targets" => return "[map](experiments.md#targets)".to_owned(),
+        "parameters" => return "[map](experiments.md#parameters)".to_owned(),
+        "axes" => return "[map](experiments.md#a-matrix)".to_owned(),
+        "job" | "group" => return "[map](experiments.md#jobs)".to_owned(),
+        "gates" => return "[list](experiments.md#gates)".to_owned(),
+        "steady" => return "[rule](experiments.md#steady-state)".to_owned(),
+        "workload" | "workloads" => return "[map](#workloads)".to_owned(),
+        "ops" | "access" | "block_size" | "rate" => {
+            return "[text or map](experiments.md#workloads)".to_owned();
+        }
+        other => return other.to_owned(),
+    };
+    format!("[map](#{section})")
 }
 
 fn table(title: &str, about: &str, keys: &[Key]) -> String {
@@ -71,11 +99,11 @@ pub fn reference(kinds: &[&'static TargetKind]) -> String {
         table("The file", "Keys at the top.", FILE),
         table("`fleet`", "[fleet.md](fleet.md) explains them.", FLEET),
         table("`fleet: {slurm: …}`", "A number alone is short for `nodes`.", SLURM),
-        table("`fleet: {kubernetes: …}`", "An Indexed Job, made and removed by `kubectl`.", KUBERNETES),
-        table("`fleet: {kubernetes: {claim: …}}`", "A persistent volume claim that is there already.", CLAIM),
+        table("`fleet: {kubernetes: …}`", "An Indexed Job, created and removed by `kubectl`.", KUBERNETES),
+        table("`fleet: {kubernetes: {claim: …}}`", "An existing persistent volume claim.", CLAIM),
         table(
             "`fleet: {command: …}`",
-            "A list of arguments, or a text that is parted at its blanks; `{host}` and `{index}` are put in.",
+            "A list of arguments, or a text split at blanks; `{host}` and `{index}` are substituted.",
             COMMAND,
         ),
         table("`scale`", "A list of numbers alone, or `doubling`, is short for `agents`.", SCALE),
@@ -85,30 +113,30 @@ pub fn reference(kinds: &[&'static TargetKind]) -> String {
         table("`placement`", "Cores alone, `placement: 0-7`, are short for `cores`.", PLACEMENT),
         table(
             "`think`",
-            "A duration alone, `think: 1ms`, is short for `pause`. A rate goes on meanwhile: what was due in a pause starts late.",
+            "A duration alone, `think: 1ms`, is short for `pause`. In an open loop the schedule continues: operations due in a pause start late.",
             THINK,
         ),
         table("`find`", "A goal alone, `find: p99 <= 2 ms`, is short for `find: {goal: p99 <= 2 ms}`.", FIND),
-        table("`sweep`", "A list of rates alone is short for `rates`; `auto` takes all defaults.", SWEEP),
-        table("`rate: {ramp: …}`", "The rate changes evenly, then stays.", RAMP),
-        table("`rate: {steps: [{…}, …]}`", "One rate after the other; the last stays.", STEP),
+        table("`sweep`", "A list of rates alone is short for `rates`; `auto` uses all defaults.", SWEEP),
+        table("`rate: {ramp: …}`", "The rate changes linearly, then holds.", RAMP),
+        table("`rate: {steps: [{…}, …]}`", "One rate after another; the last one holds.", STEP),
         table(
             "`rate: {times: [{…}, …]}`",
-            "Each rate from its moment on, counted from the start of the warm-up.",
+            "Each rate from its time on, counted from the start of the warm-up.",
             TIME,
         ),
         table("`access: {hotspot: …}`", "A share of the operations goes to a share of the space.", HOTSPOT),
-        table("`matrix`", "Besides the keys that are crossed.", MATRIX),
+        table("`matrix`", "In addition to the keys to cross.", MATRIX),
         table(
             "`stages`",
-            "At the top for all workloads, or in a workload, which then wins key by key.",
+            "At the top for all workloads, or in a workload, which overrides it key by key.",
             STAGES,
         ),
         table("`stages: {measure: …}`", "A duration alone is short for `at_least`.", MEASURE),
-        table("`steady: {default: …}`", "The rule of this program.", STEADY_DEFAULT),
+        table("`steady: {default: …}`", "manometer's own rule.", STEADY_DEFAULT),
         table(
             "`steady: {sustained: …}`",
-            "The rule of this program with a claim about the time after \
+            "manometer's own rule, with a claim about the time after the measurement \
              ([steady-state.md](steady-state.md#how-long-a-claim-holds-sustained)).",
             STEADY_SUSTAINED,
         ),

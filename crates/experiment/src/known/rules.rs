@@ -4,32 +4,33 @@ use super::Form::{Choice, Count, Flag, Share, Span};
 use super::{Key, key};
 
 pub(crate) const STEADY_DEFAULT: &[Key] = &[
-    key("half_width", Share, "3%", "half of the 95 % confidence interval, relative, that is good enough"),
-    key("drift", Share, "5%", "drift of throughput over the window that is tolerated"),
-    key("latency_drift", Share, "10%", "drift of p99 over the window that is tolerated"),
-    key("effective_samples", Count(2), "30", "independent samples that are demanded"),
+    key("half_width", Share, "3%", "maximum relative half-width of the 95 % confidence interval"),
+    key("drift", Share, "5%", "maximum drift of throughput over the window"),
+    key("latency_drift", Share, "10%", "maximum drift of p99 over the window"),
+    key("effective_samples", Count(2), "30", "minimum effective sample size"),
 ];
 
 pub(crate) const STEADY_SUSTAINED: &[Key] = &[
-    key("horizon", Span, "10m", "how long the level is claimed for; no measurement is shorter"),
-    key("half_width", Share, "3%", "half of the 95 % confidence interval, relative, that is good enough"),
-    key("drift", Share, "5%", "drift of throughput over the horizon that is tolerated"),
-    key("latency_drift", Share, "10%", "drift of p99 over the horizon that is tolerated"),
-    key("effective_samples", Count(2), "30", "independent samples that are demanded"),
+    key("horizon", Span, "10m", "how long the level must hold; also the minimum length of a measurement"),
+    key("half_width", Share, "3%", "maximum relative half-width of the 95 % confidence interval"),
+    key("drift", Share, "5%", "maximum drift of throughput over the horizon"),
+    key("latency_drift", Share, "10%", "maximum drift of p99 over the horizon"),
+    key("effective_samples", Count(2), "30", "minimum effective sample size"),
 ];
 
-pub(crate) const STEADY_SNIA: &[Key] = &[key("round", Span, "60s", "length of a round; five must be alike")];
+pub(crate) const STEADY_SNIA: &[Key] =
+    &[key("round", Span, "60s", "length of a round; five rounds must agree")];
 
 pub(crate) const STEADY_STORPERF: &[Key] = &[
     key("sample", Span, "60s", "length of a sample"),
-    key("samples", Count(2), "10", "how many samples must be alike"),
+    key("samples", Count(2), "10", "how many samples must agree"),
 ];
 
 pub(crate) const STEADY_FIO: &[Key] = &[
-    key("metric", Choice(FIO_METRIC), "iops", "what is looked at"),
-    key("slope", Flag, "true", "the slope is limited; otherwise the deviation from the mean"),
-    key("limit", Share, "0.3%", "relative to the mean"),
-    key("window", Span, "30s", "the window that is looked at"),
+    key("metric", Choice(FIO_METRIC), "iops", "metric to watch"),
+    key("slope", Flag, "true", "limit the slope; otherwise the deviation from the mean"),
+    key("limit", Share, "0.3%", "limit, relative to the mean"),
+    key("window", Span, "30s", "length of the window"),
 ];
 
 /// Words of fio's `metric`.
