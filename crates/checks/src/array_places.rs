@@ -1,4 +1,4 @@
-//! What an array makes for data to lie in, and where its data addresses serve it.
+//! What an array creates for data to be stored in, and where its data addresses serve it.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -7,13 +7,13 @@ use provision::Targets;
 use serde::Deserialize;
 use targets::{AccessKey, ArrayPlace};
 
-/// What an array has made or lent: its name there, and the key to it.
+/// What an array has created or lent: its name there, and its credentials.
 pub type ArrayPlaces = BTreeMap<ArrayPlace, (String, Option<AccessKey>)>;
 
-/// Where data addresses serve something by ports that are not the usual ones: the port, and options with others.
+/// Data addresses that serve something on non-default ports: the port, and any other ports as options.
 pub type AddressPorts = BTreeMap<(IpAddr, ArrayPlace), (u16, BTreeMap<String, String>)>;
 
-/// A data address of the simulated array, as its ready file has it.
+/// A data address of the simulated array, as listed in its ready file.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct SimulatedAddress {
     /// The address.
@@ -29,7 +29,7 @@ pub struct SimulatedAddress {
 }
 
 impl SimulatedAddress {
-    /// By which ports it serves each place.
+    /// The ports on which it serves each place.
     pub fn ports(self) -> AddressPorts {
         let beside = [("mount_port", self.mount_port), ("portmap_port", self.portmap_port)];
         let beside = beside.map(|(name, port)| (name.to_owned(), port.to_string()));
@@ -40,7 +40,7 @@ impl SimulatedAddress {
     }
 }
 
-/// The places among what an array has made or lent.
+/// The places among the targets that an array has created or lent.
 pub fn places(made: Targets) -> ArrayPlaces {
     let export = made.export.map(|export| (ArrayPlace::Export, (export, None)));
     let bucket = made.bucket.map(|access| {

@@ -1,4 +1,4 @@
-//! What one cell measured, put together from its intervals and its stages, as a run keeps it.
+//! Builds a cell's result from its intervals and stages, as a run stores it.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use runner::MEASURE;
 use stats::{Floors, Monitor, WindowSums};
 use store::{CellResult, ErrorSample, StageRecord, Validity, Verdict};
 
-/// Details of errors that are kept.
+/// Maximum error details kept.
 const EXAMPLES: usize = 8;
 
-/// A measurement that ends by its time alone: one stage, or several of the same load one after the other.
+/// A measurement that ends only by its time: one stage, or several of the same load in sequence.
 pub struct CellMeasure {
     sums: WindowSums,
     monitor: Monitor,
@@ -23,14 +23,14 @@ pub struct CellMeasure {
     error_samples: Vec<ErrorSample>,
     /// Sums over the stages.
     client: BTreeMap<String, f64>,
-    /// Of the last stage.
+    /// From the last stage.
     backend: Backend,
-    /// Of the last stage.
+    /// From the last stage.
     paths: Vec<PathFacts>,
 }
 
 impl CellMeasure {
-    /// Nothing is measured yet of what takes so many seconds in all.
+    /// An empty measurement with this total length.
     pub fn new(seconds: f64) -> Self {
         Self {
             sums: WindowSums::default(),
@@ -45,13 +45,13 @@ impl CellMeasure {
         }
     }
 
-    /// The next interval of the measurement.
+    /// Adds the next interval of the measurement.
     pub fn add(&mut self, interval: &Interval) {
         self.sums.add(interval);
         self.monitor.push(interval);
     }
 
-    /// A stage is over, before which the load ran for so many seconds.
+    /// Ends a stage, which had a warm-up of this many seconds.
     pub fn end_stage(&mut self, warm_up_s: f64, result: &StageResult) {
         self.stages += 1;
         add(&mut self.warm_up, &runner::warm_up_record(warm_up_s, result));
@@ -71,7 +71,7 @@ impl CellMeasure {
         self.paths.clone_from(&result.paths);
     }
 
-    /// What a run keeps of it; it is not judged yet. Facts of the client are the mean over the stages.
+    /// The result as a run stores it, not judged yet. Client facts are means over the stages.
     pub fn finish(self) -> CellResult {
         let reported = self.sums.finish(None);
         let stages = f64::from(self.stages.max(1));

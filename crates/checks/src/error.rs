@@ -1,4 +1,4 @@
-//! Why a check, a measurement of the network or a calibration has no result.
+//! Why a check, a network measurement or a calibration has no result.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -9,10 +9,10 @@ use runner::RunError;
 /// Why there is no report. One line each: what was tried, on what, what came back, what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
-    /// Something that was asked for cannot be done: wrong usage.
+    /// The request cannot be carried out: a usage error.
     #[error("{0}")]
     Usage(String),
-    /// Stopped from outside before there was anything to report.
+    /// Stopped before there was anything to report.
     #[error("stopped before anything was measured: {0}")]
     Stopped(String),
     /// Anything else.
@@ -26,7 +26,7 @@ impl CheckError {
         Self::Failure(line.to_string())
     }
 
-    /// `what: the failure`; wrong usage and a stop are what they are.
+    /// Prefixes a failure with `what: `; usage errors and stops stay as they are.
     pub(crate) fn during(self, what: impl Display) -> Self {
         match self {
             Self::Failure(line) => Self::Failure(format!("{what}: {line}")),
@@ -66,7 +66,7 @@ macro_rules! failures {
 
 failures!(store::CalibrationError, reactor::OpenError);
 
-/// Says what was done when something failed.
+/// Adds what was being done to an error.
 pub(crate) trait While<T> {
     /// `what: the error`
     fn during(self, what: impl Display) -> Result<T, CheckError>;

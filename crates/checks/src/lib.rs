@@ -1,9 +1,9 @@
-//! What manometer measures without an experiment: the paths to a storage, the network between hosts, this host.
+//! What manometer measures without an experiment: the paths to storage, the network between hosts, this host.
 //!
-//! [`check`] asks whether the paths between this host and its storage work and what they carry, [`network`] which link between
-//! the hosts of a fleet is worse than the others, [`calibrate`] what this host could drive at most. Each takes values (a
-//! request, an observer, a [`runner::StopToken`], keys) and returns a report; nothing here reads arguments or the terminal, and
-//! nothing is kept in the process.
+//! [`check`] tests whether the paths between this host and its storage work and what they carry, [`network`] finds the
+//! links between a fleet's hosts that are worse than the others, [`calibrate`] measures the most that this host can
+//! drive. Each takes values (a request, an observer, a [`runner::StopToken`], credentials) and returns a report;
+//! nothing here reads arguments or the terminal, or keeps process-wide state.
 
 mod array_places;
 mod calibrate;

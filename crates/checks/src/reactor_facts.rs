@@ -1,23 +1,23 @@
-//! Which interface of the kernel makes the load.
+//! Which kernel interface generates the load.
 
 use reactor::{Backend, Reactor};
 
 use crate::error::{CheckError, While};
 
-/// How the kernel was asked for I/O.
+/// How I/O is submitted to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ReactorFacts {
     /// io_uring or epoll.
     pub backend: &'static str,
-    /// Why io_uring was not used, when it was refused.
+    /// Why io_uring was refused, if it was.
     pub refusal: Option<String>,
 }
 
 impl ReactorFacts {
-    /// Tries the reactor.
+    /// Tests the reactor.
     ///
     /// # Errors
-    /// What is asked for is not to be had on this host.
+    /// The requested interface is not available on this host.
     pub fn of(choice: reactor::BackendChoice) -> Result<Self, CheckError> {
         let reactor = Reactor::open(choice).during(format_args!("--reactor {choice}"))?;
         let backend = match reactor.backend() {

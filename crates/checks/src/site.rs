@@ -1,4 +1,4 @@
-//! A target while it is open on this host: whatever happens, its place is removed and it is closed.
+//! A target while it is open on this host: its place is always removed, and it is always closed.
 
 use std::collections::BTreeMap;
 
@@ -11,39 +11,39 @@ use fleet::{
 use runner::StopToken;
 use targets::{Entered, Patience};
 
-/// The only member of a host group of this host alone.
+/// The only member of a host group that consists of this host.
 pub const HERE: usize = 0;
 
-/// What opening a target takes besides its cell.
+/// What opening a target needs besides its cell.
 #[derive(Clone, Copy, Debug)]
 pub struct SiteOpening<'a> {
-    /// A number that no other open target of the host group has.
+    /// A number that is unique among the host group's open targets.
     pub number: u32,
-    /// The id of the run that makes the place and removes it.
+    /// The id of the run that creates and removes the place.
     pub run: &'a str,
     /// Seed of the payload.
     pub seed: u64,
-    /// How the kernel is asked for I/O.
+    /// How to submit I/O to the kernel.
     pub reactor: reactor::BackendChoice,
-    /// How long the target may keep one waiting outside of the load.
+    /// How long to wait for the target outside of the load.
     pub patience: Patience,
 }
 
-/// An open target. Dropped, it removes its place: what fails then stays in the journal.
+/// An open target. Removes its place on drop: anything that fails then stays in the journal.
 pub struct OpenSite<'a> {
     host_group: &'a HostGroup,
     /// Its number.
     pub id: SiteId,
-    /// What was said of it when it was opened.
+    /// Facts that the target reported when it was opened.
     pub opened: SiteFacts,
     left: bool,
 }
 
 impl<'a> OpenSite<'a> {
-    /// Opens the target of a cell. Nothing is made yet.
+    /// Opens the target of a cell. Nothing is created yet.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The target cannot be opened.
     pub fn open(
         host_group: &'a HostGroup,
         cell: &Cell,
@@ -68,7 +68,8 @@ impl<'a> OpenSite<'a> {
         Ok(Self { host_group, id: opening.number, opened, left: false })
     }
 
-    /// Makes the place, or enters it where this run has made it before. It is in the journal right before the request that makes it.
+    /// Creates the place, or enters it if this run created it earlier. The journal lists it right before the request
+    /// that creates it.
     ///
     /// # Errors
     /// The target refused or did not answer.
@@ -79,10 +80,10 @@ impl<'a> OpenSite<'a> {
         }
     }
 
-    /// Runs a stage to its end, or until the stop comes.
+    /// Runs a stage to its end, or until a stop is requested.
     ///
     /// # Errors
-    /// It could not begin.
+    /// It could not start.
     pub fn run(
         &self,
         request: StageRequest,
@@ -96,7 +97,7 @@ impl<'a> OpenSite<'a> {
         Ok(ran.whole)
     }
 
-    /// What is to be said of the target; nothing when it does not answer.
+    /// Facts about the target; empty if it does not answer.
     pub fn facts(&self) -> BTreeMap<String, String> {
         match self.act(&Act::Facts) {
             Ok(Reply::Facts(facts)) => facts,
@@ -104,21 +105,21 @@ impl<'a> OpenSite<'a> {
         }
     }
 
-    /// Removes the place, and all that is in it.
+    /// Removes the place and everything in it.
     ///
     /// # Errors
-    /// What could not be removed; it stays in the journal.
+    /// Something could not be removed; it stays in the journal.
     pub fn leave(mut self) -> Result<(), HostRefusal> {
         self.vacate()
     }
 
     fn vacate(&mut self) -> Result<(), HostRefusal> {
-        // Tried once: whoever failed to say good-bye would wait for the same deadline again.
+        // Tried only once: after a failure, a second attempt would wait for the same deadline again.
         if std::mem::replace(&mut self.left, true) {
             return Ok(());
         }
-        // Also where making it failed: it may have been made although the answer was lost. What the journal does not know is not
-        // looked for.
+        // Also if creating it failed: it may exist although the reply was lost. Anything that is not in the journal is
+        // not looked for.
         self.act(&Act::RemoveAll).map(drop)
     }
 

@@ -1,4 +1,5 @@
-//! What is measured without an experiment, in the results file: a run like any other. Its head, its cells as they come, its end.
+//! Measurements without an experiment in the results file, as ordinary runs: the run record, its cells as they come,
+//! its end.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +12,10 @@ use store::{CellRecord, CellResult, HostRecord, RunRecord, State, Store, StoreEr
 
 use crate::error::CheckError;
 
-/// What makes a run that is no experiment's.
+/// The command behind a run without an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunMaker {
-    /// The paths to a storage.
+    /// The paths to storage.
     Check,
     /// The links between hosts.
     Network,
@@ -23,7 +24,7 @@ pub enum RunMaker {
 }
 
 impl RunMaker {
-    /// Its command, by which the run is known.
+    /// The command name, which identifies the run.
     pub const fn command(self) -> &'static str {
         match self {
             Self::Check => "check",
@@ -32,7 +33,7 @@ impl RunMaker {
         }
     }
 
-    /// What it makes, in messages.
+    /// What it produces, for messages.
     const fn noun(self) -> &'static str {
         match self {
             Self::Check => "check",
@@ -42,7 +43,7 @@ impl RunMaker {
     }
 }
 
-/// Opens the results file before anything is made: the one that is named, else the user's.
+/// Opens the results file before anything is created: the named one, else the user's.
 ///
 /// # Errors
 /// It cannot be written.
@@ -52,7 +53,7 @@ pub fn open(results: Option<&Path>) -> Result<Store, CheckError> {
     Store::open(&path).map_err(usage)
 }
 
-/// The run that begins now; `facts` of its surroundings beside those that every run has.
+/// The record of a run that starts now; `facts` are added to the environment that every run has.
 pub fn record(
     maker: RunMaker,
     id: &str,
@@ -75,7 +76,7 @@ pub fn record(
     }
 }
 
-/// Keeps a run as it goes on. Of a run without a results file nothing is kept.
+/// Stores a run as it goes on. Without a results file, nothing is stored.
 pub struct StoredRun {
     recorder: Option<Recorder>,
     path: PathBuf,
@@ -84,7 +85,7 @@ pub struct StoredRun {
 }
 
 impl StoredRun {
-    /// Keeps the run, with all of its cells pending.
+    /// Stores the run, with all of its cells pending.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -99,46 +100,46 @@ impl StoredRun {
         Ok(run)
     }
 
-    /// Keeps the hosts that take part.
+    /// Stores the participating hosts.
     pub fn hosts(&mut self, hosts: &[HostRecord]) {
         self.recorder.iter_mut().for_each(|recorder| recorder.hosts(hosts));
     }
 
-    /// A cell begins; when.
+    /// Starts a cell; returns the start time.
     pub fn begin_cell(&mut self, cell: u32) -> Timestamp {
         let now = timestamp::now();
         self.recorder.iter_mut().for_each(|recorder| recorder.begin_cell(cell, now));
         now
     }
 
-    /// The next interval of a cell's measurement.
+    /// Stores the next interval of a cell's measurement.
     pub fn interval(&mut self, cell: u32, interval: &Interval) {
         if let Some(recorder) = &mut self.recorder {
             recorder.interval(cell, MEASURE, 0, interval);
         }
     }
 
-    /// What a host did meanwhile; `at_ns` since the measured window of the cell began.
+    /// Stores a sample of a host; `at_ns` counts from the start of the cell's measured window.
     pub fn sample(&mut self, cell: u32, host: &str, at_ns: u64, sample: &HostSample) {
         self.recorder.iter_mut().for_each(|recorder| recorder.sample(cell, host, at_ns, sample));
     }
 
-    /// What became of a cell. What is said later of the same cell stands.
+    /// Stores a cell's record. A later record of the same cell replaces it.
     pub fn finish_cell(&mut self, record: &CellRecord) {
         self.recorder.iter_mut().for_each(|recorder| recorder.finish_cell(record));
     }
 
-    /// Facts that are known only now: of the run's environment.
+    /// Stores environment facts that are known only now.
     pub fn facts(&mut self, facts: &[(String, String)]) {
         self.recorder.iter_mut().for_each(|recorder| recorder.facts(facts));
     }
 
-    /// Keeps what happened.
+    /// Stores an event.
     pub fn event(&mut self, kind: &str, text: &str) {
         self.recorder.iter_mut().for_each(|recorder| recorder.event(None, kind, text));
     }
 
-    /// The run is over, to its end or by a stop. Says where it is.
+    /// Ends the run, complete or stopped. Reports where it is stored.
     pub fn finish(mut self, stop: &StopToken, events: &dyn Events) {
         let state = match stop.reason() {
             Some(reason) => {
@@ -150,7 +151,7 @@ impl StoredRun {
         self.end(state, events);
     }
 
-    /// The run came to nothing, or to no end, and why. Says where it is.
+    /// Ends a run that failed or is incomplete, with the reason. Reports where it is stored.
     pub fn fail(mut self, error: &CheckError, stop: &StopToken, events: &dyn Events) {
         if stop.is_requested() {
             return self.finish(stop, events);
@@ -171,7 +172,7 @@ impl StoredRun {
     }
 }
 
-/// Keeps that nothing came of a run, and why. Nothing is said of it, unless it cannot be kept.
+/// Stores a run that failed entirely, with the reason. Reports nothing unless it cannot be stored.
 pub fn keep_failure(
     store: Option<Store>,
     maker: RunMaker,
@@ -193,7 +194,7 @@ pub fn keep_failure(
     }
 }
 
-/// May the figures be used? Not with a fault, and with care where there are doubts.
+/// The verdict on the figures: INVALID with a fault, WARN with doubts.
 pub fn judged(result: &CellResult, stopped: bool, fault: Option<String>, doubts: &[String]) -> Verdict {
     let cut = format!(
         "interrupted after {:.1} s: the figures are of what was measured until then",

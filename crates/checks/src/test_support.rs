@@ -1,4 +1,4 @@
-//! Reports whose every figure is known, for the tests of this crate and of those that show them.
+//! Reports in which every figure is known, for the tests of this crate and of crates that display them.
 
 use fleet::probe::{CardFacts, CoreLoad};
 use metrics::{Interval, OpKind, SeriesPoint};

@@ -1,4 +1,4 @@
-//! The simulated array in a process of its own: what it costs is not this process's.
+//! The simulated array as a separate process, so that its cost does not count towards this process.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,15 +16,15 @@ use super::served;
 use crate::array_places::{self, ArrayPlaces, SimulatedAddress};
 use crate::error::{CheckError, While};
 
-/// The longest that it may take to start, and to end.
+/// Maximum time for it to start, and to end.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two looks.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A running array with an export and a bucket. Dropped, it is stopped, and nothing of it stays.
+/// A running array with an export and a bucket. When dropped, it is stopped and leaves nothing behind.
 pub struct ArrayProcess {
     child: Child,
-    /// It removes what it made when it goes.
+    /// Removes what it created when dropped.
     session: Option<ArraySession>,
     directory: PathBuf,
     journal: Journal,
@@ -40,20 +40,21 @@ struct ArrayReady {
     data: Vec<SimulatedAddress>,
 }
 
-/// A directory that only we may enter; it goes with its guard unless a server keeps it.
+/// A directory that only this user may enter; it is removed on drop unless a server keeps it.
 struct ScratchDirectory(Option<PathBuf>);
 
 impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         if let Some(directory) = &self.0 {
-            // Only this process knows of it.
+            // Only this process knows about it.
             let _ = std::fs::remove_dir_all(directory);
         }
     }
 }
 
 impl ArrayProcess {
-    /// Starts `program array` with this many threads for each protocol; what it needs lies in a directory within `scratch`.
+    /// Starts `program array` with this many threads for each protocol; its files are kept in a directory within
+    /// `scratch`.
     ///
     /// # Errors
     /// It could not be started, or did not answer in time.
@@ -76,15 +77,16 @@ impl ArrayProcess {
         Ok(Self { child, session: Some(session), directory, journal, places, ready })
     }
 
-    /// Where what is made on it is written down; it goes with the array.
+    /// The journal of what is created on it; it is removed with the array.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
 
-    /// What it serves by a protocol, as an experiment file would have it; without the key. The target is called as the scheme.
+    /// The array's target for a protocol, as an experiment file would describe it, without credentials. The target is
+    /// named after its scheme.
     ///
     /// # Errors
-    /// It serves nothing by this protocol.
+    /// It serves nothing over this protocol.
     pub fn target(&self, protocol: &CheckTraits) -> Result<Target, CheckError> {
         let scheme = protocol.kind.scheme;
         let served = || {
@@ -101,7 +103,7 @@ impl ArrayProcess {
         Ok(Target { name: scheme.to_owned(), url, options })
     }
 
-    /// The keys to what it serves, by the names of the targets.
+    /// The credentials for what it serves, by target name.
     pub fn keys(&self) -> impl Iterator<Item = (String, AccessKey)> {
         served::protocols().filter_map(|protocol| {
             let (_, key) = self.places.get(&protocol.on_array)?;
@@ -114,12 +116,12 @@ impl Drop for ArrayProcess {
     fn drop(&mut self) {
         drop(self.session.take());
         end(&mut self.child);
-        // Only this process knows of it.
+        // Only this process knows about it.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
-/// A child that is ended unless somebody takes it.
+/// A child process that is ended on drop unless somebody takes it.
 struct GuardedChild(Option<Child>);
 
 impl Drop for GuardedChild {
@@ -131,7 +133,7 @@ impl Drop for GuardedChild {
 }
 
 fn end(child: &mut Child) {
-    // It ends with its input; what does not is killed, so that nothing waits for ever.
+    // It ends when its standard input closes; otherwise it is killed, so that nothing waits for ever.
     drop(child.stdin.take());
     let mut left = PATIENCE;
     while matches!(child.try_wait(), Ok(None)) && left > Duration::ZERO {
@@ -143,7 +145,7 @@ fn end(child: &mut Child) {
 }
 
 fn spawn(program: &Path, directory: &Path, threads: u32) -> Result<Child, CheckError> {
-    // A network of its own within 127.0.0.0/8, so that calibrations side by side do not meet.
+    // Its own network within 127.0.0.0/8, so that concurrent calibrations do not collide.
     let data = format!("127.{}.{}.1,mtu=9000", fastrand::u8(1..=250), fastrand::u8(..));
     let threads = threads.to_string();
     let mut command = Command::new(program);
@@ -151,7 +153,7 @@ fn spawn(program: &Path, directory: &Path, threads: u32) -> Result<Child, CheckE
     command.args(["--nfs-threads", &threads, "--s3-threads", &threads, "--ready-file"]);
     command.arg(directory.join("ready"));
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // It makes a token of its own: one of the environment belongs to another array.
+    // It creates its own token: one in the environment belongs to another array.
     command.env_remove("MANOMETER_ARRAY_TOKEN");
     command.spawn().during(format_args!("{}: cannot be started as a simulated array", program.display()))
 }
@@ -180,7 +182,7 @@ fn wait(path: &Path, child: &mut GuardedChild) -> Result<ArrayReady, CheckError>
     )))
 }
 
-/// Has the array make an export and a bucket.
+/// Has the array create an export and a bucket.
 fn provision(journal: &Journal, ready: &ArrayReady) -> Result<(ArraySession, ArrayPlaces), CheckError> {
     let management = Management {
         address: ready.management.clone(),

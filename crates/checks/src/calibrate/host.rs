@@ -1,4 +1,4 @@
-//! The host: facts that explain the figures, and what on it will hold a measurement back.
+//! Host facts that explain the figures, and host settings that will limit measurements.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use host::environment;
 
 use crate::reactor_facts::ReactorFacts;
 
-/// Open files that a large run may need: a connection each.
+/// Open files that a large run may need: one per connection.
 const FILES: u64 = 65_536;
-/// Memory that io_uring may register: buffers of a worker with many operations in flight.
+/// Memory that io_uring may register: the buffers of a worker with many operations in flight.
 const LOCKED: u64 = 1 << 30;
-/// From this speed of a card on, packets of 1500 bytes cost noticeable processor time, in Mbit/s.
+/// NIC speed, in Mbit/s, from which packets of 1500 bytes cost noticeable processor time.
 const FAST_MBIT: u64 = 10_000;
 
-/// Facts by name.
+/// Host facts by name.
 pub fn facts(reactor: &ReactorFacts) -> BTreeMap<String, String> {
     let mut facts = environment::capture(&[("reactor", reactor.backend.to_owned())], "").facts;
     if let Some(refusal) = &reactor.refusal {
@@ -27,7 +27,7 @@ pub fn facts(reactor: &ReactorFacts) -> BTreeMap<String, String> {
     if cfg!(debug_assertions) {
         facts.insert("build".into(), "debug".into());
     }
-    // How it was called says nothing of the host.
+    // The command line says nothing about the host.
     facts.remove("manometer.command");
     facts
 }
@@ -36,7 +36,7 @@ fn limit(value: Option<u64>) -> String {
     value.map_or_else(|| "unlimited".to_owned(), |value| value.to_string())
 }
 
-/// What will hold measurements back, with a hint; a line each.
+/// What will limit measurements, each with a hint; one per line.
 pub fn remarks(facts: &BTreeMap<String, String>) -> Vec<String> {
     let mut remarks = Vec::new();
     let fact = |name: &str| facts.get(name).map(String::as_str);

@@ -1,4 +1,4 @@
-//! Targets that are opened on this host and stages on them, as those of a run or a check are.
+//! Targets opened on this host and stages on them, as in a run or a check.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,28 +24,28 @@ use crate::site::{OpenSite, SiteOpening};
 /// Seed of all payload: every calibration moves the same bytes.
 const SEED: u64 = 1;
 
-/// What all loads share.
+/// State shared by all loads.
 pub struct LoadRunner {
     /// Measured time of a step.
     pub window: Duration,
-    /// Threads that make load, where a server shares the cores.
+    /// Threads that generate load, where a server shares the cores.
     pub clients: u32,
-    /// How the kernel is asked for I/O.
+    /// How to submit I/O to the kernel.
     pub reactor: reactor::BackendChoice,
-    /// What a signal must reach.
+    /// Stops the load when a signal arrives.
     pub stop: StopToken,
-    /// Keeps what is measured.
+    /// Stores what is measured.
     stored: Arc<StoredCalibration>,
     host_group: HostGroup,
     executor: Arc<LocalExecutor>,
     journal: Journal,
-    /// Of loads that leave nothing anywhere.
+    /// The run of loads that create nothing.
     run: Run,
     next_site: AtomicU32,
 }
 
 impl LoadRunner {
-    /// On this host, with the keys and beside the journal of an array.
+    /// For this host, with an array's credentials and journal.
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -74,7 +74,7 @@ impl LoadRunner {
         })
     }
 
-    /// A run of its own: its places on targets are others than those of other runs.
+    /// A run with places on targets separate from those of other runs.
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -84,10 +84,10 @@ impl LoadRunner {
         Ok(run)
     }
 
-    /// Opens the target of a cell, whose place is that of a run. Nothing is made yet.
+    /// Opens the target of a cell, with its place in this run. Nothing is created yet.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The target cannot be opened.
     pub fn open(&self, cell: &Cell, run: &Run) -> Result<OpenSite<'_>, CheckError> {
         let opening = SiteOpening {
             number: self.next_site.fetch_add(1, Ordering::Relaxed),
@@ -99,15 +99,15 @@ impl LoadRunner {
         OpenSite::open(&self.host_group, cell, opening).map_err(refused)
     }
 
-    /// Opens a target on which nothing is made.
+    /// Opens a target on which nothing is created.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The target cannot be opened.
     pub fn open_placeless(&self, cell: &Cell) -> Result<OpenSite<'_>, CheckError> {
         self.open(cell, &self.run)
     }
 
-    /// A stage that is measured, for this long after its warm-up, beside others on the same cores.
+    /// A measured stage of this length after its warm-up, alongside others on the same cores.
     pub fn timed(&self, site: &OpenSite<'_>, task: StageTask, length: Duration) -> StageRequest {
         StageRequest {
             warm_up_s: self.window.as_secs_f64() * WARM_UP,
@@ -117,15 +117,15 @@ impl LoadRunner {
         }
     }
 
-    /// Runs a stage of which nothing is reported; an operation that fails makes it worthless.
+    /// Runs an unreported stage; a failed operation makes it worthless.
     ///
     /// # Errors
-    /// It could not begin, operations failed, or a stop came.
+    /// It could not start, operations failed, or a stop was requested.
     pub fn run(&self, site: &OpenSite<'_>, request: StageRequest) -> Result<StageResult, CheckError> {
         self.whole(site.run(request, &self.stop, &mut |_| {}))
     }
 
-    /// Runs a stage that is a repetition of a load, which is kept as it goes on.
+    /// Runs a stage that is one repetition of a load, storing it as it goes.
     ///
     /// # Errors
     /// As [`Self::run`].
@@ -155,7 +155,7 @@ impl LoadRunner {
         Ok(found(&result, block))
     }
 
-    /// A stage that ran to its end, without an error.
+    /// A stage that ran to its end without an error.
     fn whole(&self, ran: Result<StageResult, HostRefusal>) -> Result<StageResult, CheckError> {
         let result = ran.map_err(refused)?;
         if let Some((kind, detail)) = result.error_samples.first() {
@@ -170,29 +170,29 @@ impl LoadRunner {
         Ok(result)
     }
 
-    /// Operations that do nothing, on this many cores.
+    /// Runs operations that do nothing, on this many cores.
     ///
     /// # Errors
     /// As [`Self::run`].
     pub fn null(&self, step: Microbenchmark, workers: u32) -> Result<RepetitionResult, CheckError> {
         let site = self.open_placeless(&plan::null(step, workers)?)?;
         let measure = self.timed(&site, StageTask::Measure { generation: 0 }, self.window);
-        // There is no server that wants the cores too.
+        // No server competes for the cores.
         self.measure(&site, StageRequest { alone: true, ..measure }, step, BlockSize::Small)
     }
 }
 
-/// A stop came.
+/// The error for a requested stop.
 pub fn interrupted() -> CheckError {
     CheckError::Stopped("interrupted".to_owned())
 }
 
-/// What this host said no to.
+/// The error for a refusal by this host.
 pub fn refused(refusal: HostRefusal) -> CheckError {
     if refusal.stopped { interrupted() } else { CheckError::Failure(refusal.text) }
 }
 
-/// Bytes of large blocks, operations of small ones.
+/// Throughput for large blocks, operations for small ones.
 pub fn found(result: &StageResult, block: BlockSize) -> RepetitionResult {
     let ended =
         || result.total.ops.iter().filter(|(kind, _)| kind.moves_bytes()).map(|(_, stats)| stats.ok).sum();

@@ -1,4 +1,4 @@
-//! Pieces without any I/O: memory, payload, the clock and timers.
+//! Microbenchmarks without I/O: memory, payload, the clock and timers.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use reactor::{Reactor, clock};
 use super::microbenchmarks::RepetitionResult;
 use crate::error::CheckError;
 
-/// Each thread copies so much at once: more than caches hold.
+/// Bytes that each thread copies at once: more than fits into caches.
 const COPIED: usize = 64 << 20;
-/// All threads together have at most so much memory.
+/// Maximum memory of all threads together.
 const MAX_MEMORY: usize = 2 << 30;
-/// Payload is made and compared in blocks of this size.
+/// Block size for generating and comparing payload.
 const BLOCK: usize = 1 << 20;
-/// A timer's wanted length.
+/// Requested length of a timer.
 const TIMER: Duration = Duration::from_millis(1);
 
-/// Bytes a second that threads copy from memory to memory.
+/// Bytes per second that threads copy from memory to memory.
 pub fn copy(threads: u32, length: Duration) -> Result<RepetitionResult, CheckError> {
     let bytes = COPIED.min(MAX_MEMORY / 2 / threads.max(1) as usize);
     let rates: Vec<f64> = std::thread::scope(|scope| {
@@ -34,7 +34,7 @@ pub fn copy(threads: u32, length: Duration) -> Result<RepetitionResult, CheckErr
 }
 
 fn copying(bytes: usize, length: Duration) -> f64 {
-    // Written once, so that the pages are there.
+    // Written once, so that the pages are mapped.
     let (from, mut to) = (vec![1u8; bytes], vec![2u8; bytes]);
     repeated(length, || {
         to.copy_from_slice(black_box(&from));
@@ -43,7 +43,7 @@ fn copying(bytes: usize, length: Duration) -> f64 {
     })
 }
 
-/// Payload that is made for writes, and compared for reads.
+/// Rate of generating payload for writes, or of comparing it for reads.
 pub fn payload(compare: bool, length: Duration) -> RepetitionResult {
     let payload = Payload::new(1);
     let mut block = vec![0u8; BLOCK];
@@ -51,7 +51,7 @@ pub fn payload(compare: bool, length: Duration) -> RepetitionResult {
     let mut offset = 0;
     RepetitionResult::plain(repeated(length, || {
         if compare {
-            // It was made just before: there is no difference to be told.
+            // It was just generated: there is no difference to report.
             let _ = black_box(payload.verify(1, 0, black_box(&block)));
         } else {
             payload.fill(1, offset, black_box(&mut block));
@@ -61,7 +61,7 @@ pub fn payload(compare: bool, length: Duration) -> RepetitionResult {
     }))
 }
 
-/// What is moved a second by doing the same again and again.
+/// Bytes per second from repeating one step.
 fn repeated(length: Duration, mut once: impl FnMut() -> usize) -> f64 {
     let wanted = length.as_nanos() as u64;
     let begin = clock::now_ns();
@@ -75,7 +75,7 @@ fn repeated(length: Duration, mut once: impl FnMut() -> usize) -> f64 {
     }
 }
 
-/// Nanoseconds that reading the clock takes.
+/// Nanoseconds per clock reading.
 pub fn clock_cost(length: Duration) -> RepetitionResult {
     let calls_per_s = repeated(length, || {
         (0..1000).for_each(|_| {
@@ -86,7 +86,7 @@ pub fn clock_cost(length: Duration) -> RepetitionResult {
     RepetitionResult::plain(1e9 / calls_per_s)
 }
 
-/// By how much timers are late, in nanoseconds: the median of those that end in the given time.
+/// Lateness of timers, in nanoseconds: the median of those that end in the given time.
 pub fn timer(choice: reactor::BackendChoice, length: Duration) -> Result<RepetitionResult, CheckError> {
     let reactor = Reactor::open(choice)?;
     let count = (length.as_nanos() / TIMER.as_nanos()).clamp(10, 1000) as usize;

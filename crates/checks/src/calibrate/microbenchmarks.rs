@@ -1,4 +1,4 @@
-//! The steps of a calibration: what each is called, and what was measured of it.
+//! The steps of a calibration: their names and their results.
 
 use experiment::CalibratedOp;
 use stats::{Calibration, CalibrationMeasure, CalibrationUnit, Ceiling, Spread};
@@ -10,7 +10,7 @@ pub enum Microbenchmark {
     NullOne,
     /// The same on every core.
     NullAll,
-    /// An operation of a protocol with this scheme, which the simulated array serves.
+    /// An operation of the protocol with this scheme, served by the simulated array.
     Served(&'static str, CalibratedOp, BlockSize),
     /// Sending over this many TCP connections.
     TcpSend(u32),
@@ -20,9 +20,9 @@ pub enum Microbenchmark {
     CopyOne,
     /// Copying memory on every core.
     CopyAll,
-    /// Making the payload of writes.
+    /// Generating the payload of writes.
     PayloadMake,
-    /// Comparing what was read with the payload.
+    /// Comparing read data with the payload.
     PayloadCompare,
     /// Reading the clock.
     Clock,
@@ -30,7 +30,7 @@ pub enum Microbenchmark {
     Timer,
 }
 
-/// How much of it at once.
+/// Block size of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockSize {
     /// 1 MiB.
@@ -63,22 +63,22 @@ impl BlockSize {
     }
 }
 
-/// What one repetition of a step found.
+/// Result of one repetition of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct RepetitionResult {
-    /// By the clock.
+    /// By wall-clock time.
     pub by_clock: f64,
     /// Per second of the client's processor time.
     pub per_cpu_second: Option<f64>,
 }
 
 impl RepetitionResult {
-    /// A value that has nothing to do with processor time.
+    /// A value unrelated to processor time.
     pub fn plain(by_clock: f64) -> Self {
         Self { by_clock, per_cpu_second: None }
     }
 
-    /// So much in this many seconds by the clock and of the processors.
+    /// A rate: this amount over seconds of wall-clock time and of processor time.
     pub fn rate(amount: f64, seconds: f64, cpu_seconds: f64) -> Self {
         let over = |seconds: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
         Self { by_clock: over(seconds), per_cpu_second: (cpu_seconds > 0.0).then(|| over(cpu_seconds)) }
@@ -86,7 +86,7 @@ impl RepetitionResult {
 }
 
 impl Microbenchmark {
-    /// In machine output; the same for ever.
+    /// Name in machine-readable output; it never changes.
     pub fn name(self) -> String {
         match self {
             Microbenchmark::NullOne => "null-one".into(),
@@ -103,7 +103,7 @@ impl Microbenchmark {
         }
     }
 
-    /// What is measured together with it, itself first: sending and receiving are one stream.
+    /// All steps measured together with it, itself first: sending and receiving are one stream.
     pub fn all_of_step(self) -> Vec<Self> {
         match self {
             Microbenchmark::TcpSend(streams) | Microbenchmark::TcpReceive(streams) => {
@@ -142,7 +142,7 @@ impl Microbenchmark {
         }
     }
 
-    /// Protocol, operation and size, where the step is a ceiling of one.
+    /// Protocol, operation and size, if the step measures a protocol's ceiling.
     fn protocol(self) -> Option<(&'static str, &'static str, u64)> {
         match self {
             Microbenchmark::Served(scheme, op, block) => Some((scheme, op.name, block.bytes())),
@@ -157,7 +157,7 @@ impl Microbenchmark {
     }
 }
 
-/// Puts all repetitions together.
+/// Combines all repetitions.
 pub fn gather(calibration: &mut Calibration, steps: &[(Microbenchmark, Vec<RepetitionResult>)]) {
     for (step, found) in steps {
         let by_clock: Vec<f64> = found.iter().map(|found| found.by_clock).collect();

@@ -1,7 +1,7 @@
-//! What could this host drive at most?
+//! What is the most this host can drive?
 //!
-//! One way: request, the array in a child process, rounds in which each step is measured once, the calibration. Rounds, so
-//! that a disturbance of some seconds does not fall on all repetitions of one step.
+//! The stages, in order: request, the array in a child process, rounds that measure each step once, the calibration.
+//! Rounds keep a disturbance of a few seconds from hitting all repetitions of one step.
 
 mod array_process;
 mod host;
@@ -32,34 +32,34 @@ use stored::StoredCalibration;
 
 /// TCP connections of the step with many streams.
 const STREAMS: u32 = 8;
-/// Threads that make load beside a server that has as many: half of the cores, within these bounds.
+/// Threads that generate load beside a server with equally many: half of the cores, within these bounds.
 const CLIENTS: (u32, u32) = (1, 16);
-/// Load before the measured time, as a share of that.
+/// Length of the warm-up, as a share of the measured time.
 const WARM_UP: f64 = 0.2;
 
-/// How a host is calibrated.
+/// How to calibrate a host.
 #[derive(Clone, Debug)]
 pub struct CalibrateRequest {
     /// Measured seconds of each step in each repetition.
     pub seconds: f64,
-    /// How often each step is measured, in turn with the others.
+    /// Number of measurements of each step, alternating with the others.
     pub repetitions: u32,
-    /// How the kernel is asked for I/O.
+    /// How to submit I/O to the kernel.
     pub reactor: reactor::BackendChoice,
-    /// The program `manometer`, which is started as a simulated array in a process of its own.
+    /// The `manometer` program, which is started as a simulated array in a separate process.
     pub program: PathBuf,
-    /// A directory for what that process needs; nothing stays in it.
+    /// A directory for that process's files; nothing remains in it.
     pub scratch: PathBuf,
-    /// The results file; without it that of the user.
+    /// The results file; `None`: the user's.
     pub results: Option<PathBuf>,
     /// The command line, without secrets, for the results.
     pub command: String,
 }
 
-/// Measures what this host could drive at most, whatever the storage. It is kept as a run is, a cell a load.
+/// Measures the most that this host can drive, whatever the storage. It is stored like a run, with a cell per load.
 ///
 /// # Errors
-/// The results file cannot be written, something could not be measured, or a stop came.
+/// The results file cannot be written, something could not be measured, or a stop was requested.
 pub fn calibrate(
     request: &CalibrateRequest,
     events: &dyn Events,
@@ -81,7 +81,7 @@ pub fn calibrate(
     let stored = Arc::new(StoredCalibration::new(run, &plan, request.seconds, request.repetitions));
     let mut step = None;
     let found = rounds((cores, clients), request, &stored, events, stop, &mut step);
-    // Whoever measured is gone.
+    // All users of the store are gone.
     let stored = Arc::into_inner(stored)
         .ok_or_else(|| CheckError::failure("the calibration is still measured; this is a defect"))?;
     let found = match found {
@@ -113,7 +113,7 @@ pub fn calibrate(
     Ok(calibration)
 }
 
-/// Measures each step once a round. `current` is the one under way, so that whoever is told of an error knows which.
+/// Measures each step once per round. `current` is the step under way, for error messages.
 fn rounds(
     (cores, clients): (u32, u32),
     request: &CalibrateRequest,
@@ -129,7 +129,7 @@ fn rounds(
     let rounds = request.repetitions;
     let steps = u64::from(rounds) * all.len() as u64;
     let mut done = 0;
-    // In the order in which they come first.
+    // In order of first appearance.
     let mut found: Vec<(Microbenchmark, Vec<RepetitionResult>)> = Vec::new();
     for round in 1..=rounds {
         events.event(RunEvent::RoundBegan { round, rounds });
@@ -150,7 +150,7 @@ fn rounds(
     Ok(found)
 }
 
-/// What is measured, in order; receiving is measured together with sending.
+/// The steps, in order; receiving is measured together with sending.
 fn steps() -> Vec<Microbenchmark> {
     let mut steps = vec![Microbenchmark::NullOne, Microbenchmark::NullAll];
     steps.extend(served::steps());
@@ -178,7 +178,7 @@ fn measure(
     if runner.stop.is_requested() {
         return Err(interrupted());
     }
-    // What needs no other process settles at once.
+    // Steps without another process settle at once.
     let brief = runner.window.min(Duration::from_millis(300));
     let found = match step {
         Microbenchmark::NullOne => runner.null(step, 1)?,
@@ -205,7 +205,7 @@ fn measure(
 mod tests {
     use super::*;
 
-    /// A request that is never carried out.
+    /// A request that is never executed.
     pub fn request() -> CalibrateRequest {
         CalibrateRequest {
             seconds: 1.0,

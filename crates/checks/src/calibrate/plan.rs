@@ -1,4 +1,4 @@
-//! The loads of a calibration as cells, as an experiment file would say them.
+//! The loads of a calibration as cells, as an experiment file would describe them.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -12,28 +12,28 @@ use crate::error::CheckError;
 
 /// The experiment's name.
 const NAME: &str = "calibrate";
-/// Files that are read and written are so large, in bytes.
+/// Size of the files that are read and written, in bytes.
 const FILE: u64 = 2 << 20;
-/// Files for each worker.
+/// Files per worker.
 const FILES: u32 = 32;
-/// Objects of 1 MiB for each worker.
+/// Objects of 1 MiB per worker.
 const LARGE_OBJECTS: u32 = 32;
 /// Objects of 4 KiB, over all lanes.
 const SMALL_OBJECTS: u32 = 4096;
-/// Operations in flight of a worker that moves large blocks.
+/// Operations in flight of a worker with large blocks.
 const LARGE_LANES: u32 = 8;
-/// And of one that moves small blocks, or none.
+/// Operations in flight of a worker with small blocks, or with no data.
 const SMALL_LANES: u32 = 32;
-/// The longest that an operation may take, in seconds.
+/// Timeout of an operation, in seconds.
 const OP_TIMEOUT_S: f64 = 30.0;
 /// Bytes of one block on a TCP connection.
 const TCP_BLOCK: u64 = 256 << 10;
 
-/// Where the simulated array and the streams are in the plan. In truth they are on addresses of 127.0.0.0/8 and ports that nobody
-/// has: others each time, so that calibrations side by side do not meet, which is of no interest later.
+/// Address of the simulated array and the streams in the plan. The real addresses and ports are free ones in
+/// 127.0.0.0/8, different each time so that concurrent calibrations do not collide; they do not matter later.
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// All loads of a calibration, a cell each. What has no target is none.
+/// All loads of a calibration, one cell each. Steps without a target have none.
 ///
 /// # Errors
 /// As [`null`].
@@ -92,7 +92,7 @@ fn planned(step: Microbenchmark, cores: u32, clients: u32) -> Result<Option<Cell
 /// The load on the null target.
 ///
 /// # Errors
-/// The text of the plan is not understood, which is a defect.
+/// The plan's text does not parse, which is a defect.
 pub fn null(step: Microbenchmark, workers: u32) -> Result<Cell, CheckError> {
     let block = BlockSize::Small.bytes();
     let mut cell = cell(
@@ -105,7 +105,7 @@ pub fn null(step: Microbenchmark, workers: u32) -> Result<Cell, CheckError> {
     Ok(cell)
 }
 
-/// The load by an operation of a protocol, on a target of this URL and with these options.
+/// The load of one protocol operation, on a target with this URL and these options.
 ///
 /// # Errors
 /// As [`null`].
@@ -135,7 +135,7 @@ pub fn served(
     Ok(cell)
 }
 
-/// The loads of the side that sends over TCP, and of the one that receives; `listen`: where that listens.
+/// The loads of the TCP sender and receiver; `listen` is where the receiver listens.
 ///
 /// # Errors
 /// As [`null`].
@@ -176,7 +176,7 @@ fn parsed(
     let first = plan.cells.first().cloned();
     let mut cell =
         first.ok_or_else(|| CheckError::failure("a calibration's plan has no cell; this is a defect"))?;
-    // What failed is told when the step is over, with how often it did.
+    // Failures are reported when the step ends, with their count.
     cell.errors = ErrorPolicy::Continue;
     cell.workload.op_timeout_s = OP_TIMEOUT_S;
     Ok((plan, cell))

@@ -1,4 +1,4 @@
-//! Pieces of protocols that the simulated array serves: reads of what was filled once, and writes of something new each time.
+//! Steps over protocols that the simulated array serves: reads of data filled once, and writes of new data each time.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use super::plan;
 use crate::error::CheckError;
 use crate::site::OpenSite;
 
-/// The protocols that are measured on the simulated array: those of which a check knows where an array serves them.
+/// The protocols measured on the simulated array: those for which a check knows where an array serves them.
 pub fn protocols() -> impl Iterator<Item = &'static CheckTraits> {
     targets::checked().filter(|protocol| !protocol.kind.calibrated.is_empty())
 }
 
-/// The pieces of all protocols, in order.
+/// The steps of all protocols, in order.
 pub fn steps() -> impl Iterator<Item = Microbenchmark> {
     protocols().flat_map(pieces).map(|(scheme, op, block)| Microbenchmark::Served(scheme, op, block))
 }
 
-/// The pieces of a protocol: all of its operations with large blocks, then with small ones.
+/// The steps of a protocol: all of its operations with large blocks, then with small ones.
 fn pieces(protocol: &'static CheckTraits) -> impl Iterator<Item = (&'static str, CalibratedOp, BlockSize)> {
     let kind = protocol.kind;
     [BlockSize::Large, BlockSize::Small]
@@ -32,21 +32,21 @@ fn pieces(protocol: &'static CheckTraits) -> impl Iterator<Item = (&'static str,
         .flat_map(move |block| kind.calibrated.iter().map(move |op| (kind.scheme, *op, block)))
 }
 
-/// The targets on the array, and the data on them that is read again and again. Dropped, it removes that.
+/// The targets on the array, and the data on them that is read repeatedly. Removes the data on drop.
 pub struct ServedTargets<'a> {
     runner: &'a LoadRunner,
     targets: Vec<(&'static CheckTraits, Target)>,
-    /// By the name of the piece that reads it.
+    /// Filled targets, by the name of the step that reads them.
     filled: BTreeMap<String, OpenSite<'a>>,
-    /// Whose place is written to; it is removed each time.
+    /// The run whose place is written to; it is removed each time.
     writes: Run,
 }
 
 impl<'a> ServedTargets<'a> {
-    /// Writes what the pieces that read will read: data sets of the same protocol and size once.
+    /// Writes what the read steps need: one data set per protocol and size.
     ///
     /// # Errors
-    /// Something could not be written, or a stop came.
+    /// Something could not be written, or a stop was requested.
     pub fn filled(runner: &'a LoadRunner, server: &ArrayProcess) -> Result<Self, CheckError> {
         let targets = protocols().map(|protocol| Ok((protocol, server.target(protocol)?)));
         let targets = targets.collect::<Result<_, CheckError>>()?;
@@ -68,10 +68,10 @@ impl<'a> ServedTargets<'a> {
         Ok(served)
     }
 
-    /// Measures one piece.
+    /// Measures one step.
     ///
     /// # Errors
-    /// Operations failed, what was written could not be removed, or a stop came.
+    /// Operations failed, written data could not be removed, or a stop was requested.
     pub fn measure(
         &self,
         (scheme, op, block): (&'static str, CalibratedOp, BlockSize),

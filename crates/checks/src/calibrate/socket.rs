@@ -1,4 +1,4 @@
-//! Plain TCP over the loopback interface, without a protocol: both ends are targets of this process.
+//! Plain TCP over the loopback interface, without a protocol: this process is both ends.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use super::microbenchmarks::{BlockSize, Microbenchmark, RepetitionResult};
 use super::plan;
 use crate::error::{CheckError, While};
 
-/// What the sending and the receiving side found of the same streams.
+/// Results of the sending and the receiving side of the same streams.
 ///
 /// # Errors
-/// One of them could not be measured, or a stop came.
+/// One of them could not be measured, or a stop was requested.
 pub fn streams(
     runner: &LoadRunner,
     streams: u32,
@@ -38,7 +38,7 @@ pub fn streams(
     Ok((sent, received))
 }
 
-/// An address that nobody has: of a network of its own within 127.0.0.0/8, so that its port stays free.
+/// An unused address: from a separate network within 127.0.0.0/8, so that its port stays free.
 fn free_address() -> Result<SocketAddr, CheckError> {
     let ip = Ipv4Addr::new(127, fastrand::u8(1..=250), fastrand::u8(..), fastrand::u8(1..=250));
     let listener = TcpListener::bind((ip, 0)).during(format_args!("{ip}: cannot be listened on"))?;

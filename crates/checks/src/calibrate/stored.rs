@@ -1,4 +1,4 @@
-//! A calibration in the results file: a run whose cells are its loads, each with its repetitions one after the other.
+//! A calibration in the results file: a run whose cells are its loads, each with its repetitions in sequence.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ use crate::cell_measure::CellMeasure;
 use crate::error::CheckError;
 use crate::stored::{StoredRun, judged};
 
-/// Keeps the loads of a calibration as they are measured, also two at the same time.
+/// Stores the loads of a calibration as they are measured, also two at the same time.
 pub struct StoredCalibration {
     host: String,
     seconds: f64,
@@ -30,28 +30,28 @@ pub struct StoredCalibration {
 
 struct Inner {
     run: StoredRun,
-    /// By their names.
+    /// By name.
     cells: BTreeMap<String, StoredLoad>,
 }
 
-/// A load that has begun or is planned.
+/// A load, planned or under way.
 struct StoredLoad {
     index: u32,
     started: Option<Timestamp>,
     measure: CellMeasure,
-    /// Repetitions that came to their end.
+    /// Completed repetitions.
     ended: u32,
-    /// The intervals of the repetition under way, put together.
+    /// The merged intervals of the current repetition.
     repetition: Interval,
     /// Intervals so far, and their length in nanoseconds.
     intervals: u32,
     length_ns: u64,
-    /// The load a second of processor time, of each repetition.
+    /// Load per second of processor time, for each repetition.
     per_cpu_second: Vec<f64>,
 }
 
 impl StoredCalibration {
-    /// Keeps what the run's plan has.
+    /// Stores the cells of the run's plan.
     pub fn new(run: StoredRun, plan: &Plan, seconds: f64, repetitions: u32) -> Self {
         let all_s = seconds * f64::from(repetitions);
         let load = |index| StoredLoad {
@@ -72,7 +72,7 @@ impl StoredCalibration {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A repetition of a load begins.
+    /// Starts a repetition of a load.
     pub fn begin(&self, step: Microbenchmark) {
         let Inner { run, cells } = &mut *self.inner();
         if let Some(load) = cells.get_mut(&step.name()) {
@@ -80,7 +80,7 @@ impl StoredCalibration {
         }
     }
 
-    /// The next interval of a load. Those of its repetitions follow each other, as if nothing had been between them.
+    /// Adds an interval of a load. The intervals of its repetitions are joined as if there were no gaps.
     pub fn interval(&self, step: Microbenchmark, interval: &Interval) {
         let Inner { run, cells } = &mut *self.inner();
         let Some(load) = cells.get_mut(&step.name()) else { return };
@@ -93,7 +93,7 @@ impl StoredCalibration {
         load.repetition.length_ns = length_ns;
     }
 
-    /// What this host did in a repetition, so long after its first interval began.
+    /// Stores a sample of this host; `since_ns` counts from the start of the repetition's first interval.
     pub fn sample(&self, step: Microbenchmark, since_ns: u64, sample: &HostSample) {
         let Inner { run, cells } = &mut *self.inner();
         if let Some(load) = cells.get(&step.name()) {
@@ -102,11 +102,11 @@ impl StoredCalibration {
         }
     }
 
-    /// A repetition of a load is over; with the last one the load is.
+    /// Ends a repetition of a load; the last repetition ends the load.
     pub fn end(&self, step: Microbenchmark, result: &StageResult, block: BlockSize) {
         let Inner { run, cells } = &mut *self.inner();
         let Some(load) = cells.get_mut(&step.name()) else { return };
-        // Repetitions are what differs by chance, not the moments within one.
+        // Random variation is between repetitions, not between moments within one.
         let whole = Interval { index: load.ended, ..std::mem::take(&mut load.repetition) };
         load.measure.add(&whole);
         load.measure.end_stage(self.seconds * WARM_UP, result);
@@ -119,7 +119,8 @@ impl StoredCalibration {
         }
     }
 
-    /// All is measured: facts of the run are what has no target and what holds measurements back. Says where it is.
+    /// Ends a completed calibration: results without a target and remarks on what limits measurements become facts of
+    /// the run. Reports where it is stored.
     pub fn finish(self, calibration: &Calibration, stop: &StopToken, events: &dyn Events) {
         let Inner { mut run, cells } = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         let without_target = calibration.measures.iter().filter(|measure| !cells.contains_key(&measure.name));
@@ -130,7 +131,7 @@ impl StoredCalibration {
         run.finish(stop, events);
     }
 
-    /// The calibration did not come to its end, by an error in this step if one is named.
+    /// Ends an incomplete calibration, with the error of this step if one is named.
     pub fn fail(
         self,
         step: Option<Microbenchmark>,
@@ -155,12 +156,12 @@ impl StoredCalibration {
 }
 
 impl StoredLoad {
-    /// What became of a load; `None` of one that was not begun.
+    /// The record of a load; `None` if it did not start.
     fn take_record(&mut self, state: State, failure: Option<String>) -> Option<CellRecord> {
         let measure = std::mem::replace(&mut self.measure, CellMeasure::new(0.0));
         let result = (self.ended > 0 && failure.is_none()).then(|| {
             let mut result = measure.finish();
-            // By the intervals that are kept.
+            // In terms of the stored intervals.
             result.steady.window = Window { first: 0, end: self.intervals };
             if let Some(spread) = stats::Spread::of(&self.per_cpu_second) {
                 result.client.insert("per-cpu-second".to_owned(), spread.median);

@@ -1,4 +1,4 @@
-//! `--demo`: a simulated array in this process, on free loopback addresses, as the thing to check.
+//! `--demo`: checks a simulated array in this process, on free loopback addresses.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -11,26 +11,26 @@ use super::request::{ArrayRequest, CheckRequest, CheckSource};
 use crate::array_places::{AddressPorts, SimulatedAddress};
 use crate::error::{CheckError, While};
 
-/// Space of the array, in bytes: what a demonstration writes must fit into this machine's memory.
+/// Capacity of the array, in bytes: what a demonstration writes must fit into this machine's memory.
 const CAPACITY: u64 = 4 << 30;
-/// Most that one phase writes.
+/// Maximum bytes that one phase writes.
 const DATASET: u64 = 1 << 30;
 
-/// The array and its journal, which last as long as the demonstration.
+/// The array and its journal, which exist as long as the demonstration.
 pub struct DemoArray {
     _array: Array,
     journal: Option<PathBuf>,
-    /// Where each address really listens.
+    /// The ports on which each address really listens.
     pub ports: AddressPorts,
 }
 
 impl DemoArray {
-    /// Starts the array and makes the request one of it.
+    /// Starts the array and points the request at it.
     ///
     /// # Errors
-    /// No address or thread could be had.
+    /// No address or thread was available.
     pub fn start(request: &mut CheckRequest) -> Result<Self, CheckError> {
-        // A network of its own within 127.0.0.0/8, so that demonstrations side by side do not meet.
+        // Its own network within 127.0.0.0/8, so that concurrent demonstrations do not collide.
         let (a, b) = (fastrand::u8(1..=250), fastrand::u8(0..=250));
         let address = |last: u8| Ipv4Addr::new(127, a, b, last);
         let config = Config {
@@ -57,7 +57,7 @@ impl DemoArray {
             bucket: None,
         });
         request.load.dataset = request.load.dataset.min(DATASET);
-        // The array dies with this process: what a killed demonstration leaves needs no clean-up later.
+        // The array ends with this process: a killed demonstration needs no clean-up.
         let mut journal = None;
         if request.journal_dir.is_none() {
             let directory = request.scratch.join(format!("manometer-demo-{}-{a}-{b}", std::process::id()));
@@ -81,7 +81,7 @@ impl DemoArray {
 impl Drop for DemoArray {
     fn drop(&mut self) {
         if let Some(directory) = &self.journal {
-            // Only this process knew of it.
+            // Only this process knew about it.
             let _ = std::fs::remove_dir_all(directory);
         }
     }

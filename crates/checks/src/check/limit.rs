@@ -1,4 +1,4 @@
-//! What held one phase back: the same evidence and the same judge as `manometer run`'s.
+//! What limited a phase: same evidence and same judgement as in `manometer run`.
 
 use engine::StageResult;
 use experiment::Cell;
@@ -6,20 +6,20 @@ use fleet::probe::HostSample;
 use runner::bottleneck::{Alone, HostPart, of_cell, own_host};
 use stats::limit::{Bottleneck, Cause};
 
-/// Judges a phase by what came of it and by what this host did meanwhile.
+/// Judges a phase by its result and this host's samples.
 pub fn find(
     cell: &Cell,
     alone: &Alone,
     result: &StageResult,
     samples: Vec<HostSample>,
 ) -> Option<Bottleneck> {
-    // The one host of a check is alone, and its targets are behind a network.
+    // A check runs on one host only, and its targets are behind a network.
     let (machine, place) = ("", None);
     let part = HostPart { name: &own_host(), machine, place, alone: Some(alone), samples, result };
     Some(in_flags(cell.workload.queue_depth, of_cell(cell, result, &[part])?))
 }
 
-/// Says what to try in the words of this command's flags; a worker has this many lanes.
+/// Phrases the advice in terms of this command's flags; a worker has this many lanes.
 fn in_flags(lanes: u32, finding: Bottleneck) -> Bottleneck {
     let next = match finding.cause {
         Cause::Depth => format!("more in flight: --lanes {} and more", lanes.saturating_mul(4).max(8)),
@@ -35,7 +35,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes of 1 MiB on 32 lanes that wait for a target, with room everywhere else.
+    /// Writes of 1 MiB on 32 lanes that wait for a target, with everything else far from its limit.
     fn quiet() -> Host {
         let load = stats::limit::ObservedLoad {
             seconds: 10.0,
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(bound(|host| host.cards[0].bytes_per_s = 12e9), Bound::Network);
         assert_eq!(bound(|host| host.ceiling_bytes_per_s = Some(340e6)), Bound::Client);
         assert_eq!(bound(|host| host.samples = 0), Bound::Unclear);
-        // Only a path that is always in use can be what holds back.
+        // Only a path that is always in use can be the limit.
         let queue = |host: &mut Host| (host.paths[0].echo_s, host.paths[0].busy) = (Some(0.02), 0.9);
         assert_eq!(of(queue).cause, Cause::PathRate);
     }

@@ -1,6 +1,6 @@
-//! Is the plumbing between this host and its storage right?
+//! Are the paths between this host and its storage in order?
 //!
-//! The stages, one way: request, provisioning, rows, removal, report.
+//! The stages, in order: request, provisioning, rows, removal, report.
 
 mod demo;
 mod limit;
@@ -43,11 +43,13 @@ use row_targets::RowTarget;
 use stage::PhaseRunner;
 use stored::StoredCheck;
 
-/// Checks the paths to a storage: makes the targets or takes those that exist, writes and reads each through each address,
-/// and removes what it made. `secrets` has the keys of targets that exist, by the schemes of their protocols.
+/// Checks the paths to a storage system: creates the targets or uses existing ones, writes and reads each one through
+/// each address, and removes what it created. `secrets` has the credentials of existing targets, by the scheme of their
+/// protocol.
 ///
 /// # Errors
-/// There is nothing to report: no target could be had, or a stop came before. What was made is removed or in the journal.
+/// There is nothing to report: no target was available, or a stop was requested first. What was created is removed or
+/// in the journal.
 pub fn check(
     mut request: CheckRequest,
     events: &dyn Events,
@@ -55,7 +57,7 @@ pub fn check(
     secrets: &dyn Secrets,
 ) -> Result<CheckReport, CheckError> {
     let started = timestamp::now();
-    // Before a demonstration becomes a request of an array.
+    // Must precede the conversion of a demonstration into a request to an array.
     let store = stored::open(&request)?;
     let demo = match request.source {
         CheckSource::Demo => Some(DemoArray::start(&mut request)?),
@@ -108,7 +110,7 @@ pub fn check(
     })
 }
 
-/// Checks each target by its two cells.
+/// Checks each target through its two cells.
 fn rows(
     request: &CheckRequest,
     (targets, cells): (&[RowTarget], &[Cell]),
@@ -138,7 +140,8 @@ fn rows(
         let opening = SiteOpening {
             number,
             run: &id,
-            // Other bytes in each row: what one left behind must not pass for what the next one wrote, nor make it cheaper.
+            // Different bytes in each row: data left by one must not pass for data written by the next, nor be
+            // deduplicated against it.
             seed: seed(run.id()).wrapping_add(u64::from(number)),
             reactor: request.load.reactor,
             patience,
@@ -159,7 +162,7 @@ fn begin(request: &CheckRequest) -> Result<Run, CheckError> {
     Ok(Journal::open(&directory)?.begin(&RunId::random())?)
 }
 
-/// Ends a check for which no target could be had.
+/// Ends a check for which no target was available.
 fn abandon(run: &Run, stop: &StopToken, events: &dyn Events, error: CheckError) -> CheckError {
     if let Err(error) = run.finish() {
         events.warn(&error.to_string());
@@ -178,7 +181,7 @@ fn left_behind_line(remaining: &[String]) -> String {
     format!("left behind: {}; next: run `manometer cleanup`", remaining.join(", "))
 }
 
-/// The payload of a run is its own, so that nothing left by another can pass for it.
+/// Every run has its own payload, so that data left by another cannot pass for it.
 fn seed(run: &RunId) -> u64 {
     run.as_str().bytes().fold(0, |seed, byte| seed << 8 | u64::from(byte))
 }

@@ -1,4 +1,4 @@
-//! What is wrong with single paths: which do not work, which are slower than the others, which work but look wrong.
+//! Problems of single paths: which do not work, which are slower than the others, which work but look wrong.
 
 use std::net::IpAddr;
 
@@ -8,21 +8,22 @@ use units::ByteRate;
 
 use super::row::{CheckRow, PhaseFigures, RowOutcome};
 
-/// A path with less than this share of what the middle one of the others carries is slow.
+/// A path below this share of the other paths' median is slow.
 const SLOW: f64 = 0.5;
-/// A header of IP and TCP with time stamps; IPv6's is 20 bytes longer.
+/// IP and TCP headers with time stamps, in bytes; IPv6 adds 20.
 const HEADERS_V4: u32 = 52;
 const HEADERS_V6: u32 = 72;
 
-/// Paths that a sentence names; of more it says how many there are.
+/// Maximum paths named in a sentence; beyond that it gives their number.
 const NAMED_MAX: usize = 5;
 
-/// A path that does not work.
+/// Whether a path does not work.
 fn is_broken(row: &CheckRow) -> bool {
     !matches!(row.outcome, RowOutcome::Success | RowOutcome::Interrupted | RowOutcome::NotMeasured)
 }
 
-/// The first sentence: which paths work and which do not. One that was not measured, or not checked to its end, is neither.
+/// The first sentence: which paths work and which do not. Paths that were not measured, or not checked to the end,
+/// count as neither.
 pub fn working(rows: &[CheckRow]) -> String {
     let not_measured = rows.iter().filter(|row| row.outcome == RowOutcome::NotMeasured).count();
     let too_short = match not_measured {
@@ -61,7 +62,7 @@ fn judged(rows: &[&CheckRow]) -> String {
     }
 }
 
-/// The first broken paths by name, the others by their number and outcome.
+/// Names the first broken paths, and counts the others by outcome.
 fn name_some(broken: &[&CheckRow]) -> String {
     let (first, others) = broken.split_at(broken.len().min(NAMED_MAX));
     let mut parts: Vec<String> = first
@@ -83,24 +84,24 @@ fn name_some(broken: &[&CheckRow]) -> String {
     parts.join(", ")
 }
 
-/// A phase of one path that moved far less than the same phase of the others.
+/// A phase that moved far less on one path than on the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowPath {
     /// The path's address.
     pub address: IpAddr,
-    /// Over which protocol: its scheme.
+    /// The scheme of its protocol.
     pub protocol: &'static str,
     /// `write` or `read`.
     pub phase: &'static str,
-    /// What it moved.
+    /// Its throughput.
     pub rate: ByteRate,
-    /// What the middle one of the others moved.
+    /// The median throughput of the other paths.
     pub others: ByteRate,
-    /// What held it back.
+    /// What limited it.
     pub because: Option<String>,
 }
 
-/// A sentence for each address that has slow phases, with what held the slowest of them back.
+/// A sentence for each address with slow phases, with what limited the slowest phase.
 pub fn slow_sentences(slow: &[SlowPath]) -> Vec<String> {
     let mut addresses: Vec<IpAddr> = slow.iter().map(|path| path.address).collect();
     addresses.dedup();
@@ -129,20 +130,20 @@ fn slow_sentence(address: IpAddr, slow: &[SlowPath]) -> String {
     )
 }
 
-/// What the rate of a phase says of its path, beside the same phase of the others.
+/// What a phase's rate says about its path, compared with the same phase on the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PathRate {
-    /// Nothing.
+    /// Nothing unusual.
     Usual,
     /// The path is slower.
     Slow,
-    /// It looks slower, and the time was too short to be sure.
+    /// It looks slower, but the phase was too short to be sure.
     TooShort,
-    /// It looks slower, and this host was too busy to tell.
+    /// It looks slower, but this host was too busy to tell.
     HostFull,
 }
 
-/// Compares phases. Where this client was the limit, a rate says nothing of the path.
+/// Compares phases. Where this client was the limit, a rate says nothing about the path.
 fn compared(phase: &PhaseFigures, others: f64) -> PathRate {
     let client = phase.limit.as_ref().is_some_and(|limit| limit.bound == Bound::Client);
     match phase.highest_rate() {
@@ -153,7 +154,7 @@ fn compared(phase: &PhaseFigures, others: f64) -> PathRate {
     }
 }
 
-/// The phases of paths that work, each with what the middle one of the others moved.
+/// The phases of working paths, each with the median throughput of the others.
 fn beside_others(rows: &[CheckRow]) -> impl Iterator<Item = (&CheckRow, &'static str, &PhaseFigures, f64)> {
     rows.iter().filter(|row| row.outcome == RowOutcome::Success).flat_map(move |row| {
         row.phases()
@@ -161,7 +162,7 @@ fn beside_others(rows: &[CheckRow]) -> impl Iterator<Item = (&CheckRow, &'static
     })
 }
 
-/// The paths that work but carry less than half of what the others do.
+/// Paths that work but carry less than half of what the others do.
 pub fn slow(rows: &[CheckRow]) -> Vec<SlowPath> {
     beside_others(rows)
         .filter(|(_, _, phase, others)| compared(phase, *others) == PathRate::Slow)
@@ -171,7 +172,7 @@ pub fn slow(rows: &[CheckRow]) -> Vec<SlowPath> {
             phase: name,
             rate: phase.rate(),
             others: ByteRate(others),
-            // That nothing is known need not be said of each path.
+            // An unknown cause need not be repeated for each path.
             because: phase
                 .limit
                 .as_ref()
@@ -181,7 +182,7 @@ pub fn slow(rows: &[CheckRow]) -> Vec<SlowPath> {
         .collect()
 }
 
-/// Why paths that look slower than the others are not called so.
+/// Why paths that look slower than the others are not called slow.
 pub fn not_compared(rows: &[CheckRow]) -> Option<String> {
     let found: Vec<PathRate> =
         beside_others(rows).map(|(_, _, phase, others)| compared(phase, others)).collect();
@@ -194,7 +195,7 @@ pub fn not_compared(rows: &[CheckRow]) -> Option<String> {
     })
 }
 
-/// What the same phase moved a second on the other paths: the middle one.
+/// Median throughput of the same phase on the other paths.
 fn middle_of_others(rows: &[CheckRow], one: &CheckRow, phase: &str) -> Option<f64> {
     let others = rows.iter().filter(|row| {
         let same = row.protocol == one.protocol && row.path.address != one.path.address;
@@ -206,7 +207,7 @@ fn middle_of_others(rows: &[CheckRow], one: &CheckRow, phase: &str) -> Option<f6
     rates.get(rates.len() / 2).copied()
 }
 
-/// What looks wrong on a path that works: jumbo frames that do not get through, retransmissions.
+/// What looks wrong on a working path: jumbo frames that do not pass, retransmits.
 pub fn warnings(row: &CheckRow) -> Vec<String> {
     let mut warnings = Vec::new();
     let mss = row.phases().map(|(_, phase)| phase.mss_bytes).filter(|mss| *mss > 0).min();
@@ -223,11 +224,11 @@ pub fn warnings(row: &CheckRow) -> Vec<String> {
     }
     let sum = |value: fn(&PhaseFigures) -> u64| row.phases().map(|(_, phase)| value(phase)).sum::<u64>();
     let retransmits = sum(|phase| phase.retransmits);
-    // On loopback nothing is lost on the way: there it means that the other end was too slow to take it.
+    // On loopback nothing is lost in transit: retransmits mean that the other end was too slow to receive.
     let loopback = row.phases().any(|(_, phase)| phase.client.nic.as_ref().is_some_and(|nic| nic.loopback));
     if retransmits > 0 && !loopback {
         let segments = sum(|phase| phase.total.bytes()) / u64::from(mss.unwrap_or(1448)).max(1);
-        // The same share from which on the verdict calls it loss.
+        // The verdict uses the same share as its threshold for loss.
         let share = retransmits as f64 / segments.max(1) as f64;
         if share >= LOSSY {
             warnings.push(format!(
@@ -309,7 +310,7 @@ mod tests {
             phase.total.op_mut(OpKind::Write).bytes /= 10;
         });
         assert!(slow_paths == 0 && said.is_some_and(|said| said.contains("too short")));
-        // Seconds that differ so much say as little.
+        // Seconds that vary this much are just as inconclusive.
         let (slow_paths, said) = of(|phase| {
             let second = |bytes| metrics::SeriesPoint {
                 length_ns: 1_000_000_000,
@@ -390,7 +391,7 @@ mod tests {
         let of = |change: fn(&mut PhaseFigures)| warnings(&row(11, 31_000_000_000, change));
         let lossy = of(|phase| phase.retransmits = 50_000);
         assert!(lossy[0].starts_with("50000 TCP segments (1."), "{lossy:?}");
-        // What the verdict does not count as loss is no warning either.
+        // What the verdict does not count as loss causes no warning either.
         assert!(of(|phase| phase.retransmits = 5000).is_empty(), "1.4 in a thousand");
         assert!(of(|phase| phase.retransmits = 1).is_empty(), "one in millions is no loss");
         let stalled = of(|phase| phase.unanswered = 3);

@@ -1,4 +1,4 @@
-//! A check as a plan, as an experiment file would say it: two cells a row, one for each phase.
+//! A check as a plan, as an experiment file would describe it: two cells per row, one for each phase.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::error::CheckError;
 /// The experiment's name in results.
 const NAME: &str = "check";
 
-/// The cells of these rows, in their order: the one that writes, then the one that reads.
+/// The cells of these rows, in order: first the write cell, then the read cell.
 ///
 /// # Errors
-/// The template is not understood, which is a defect.
+/// The template does not parse, which is a defect.
 pub fn of_check(load: &CheckLoad, targets: &[RowTarget]) -> Result<Plan, CheckError> {
     let text = template();
     let source = SourceText { file: NAME, text: &text };
@@ -41,7 +41,7 @@ pub fn of_check(load: &CheckLoad, targets: &[RowTarget]) -> Result<Plan, CheckEr
     Ok(plan)
 }
 
-/// What is the same in every check; targets and sizes are put in.
+/// The common part of every check; targets and sizes are filled in.
 fn template() -> String {
     let mut text = format!("name: {NAME}\nstages: {{prepare: fill, measure: 1s}}\nsteady: none\ntargets:\n");
     for protocol in targets::checked() {
@@ -62,7 +62,7 @@ fn template() -> String {
     text
 }
 
-/// The operation that a phase is made of.
+/// The operation of a phase.
 fn operation(protocol: &CheckTraits, phase: CheckPhase) -> metrics::OpKind {
     match phase {
         CheckPhase::Write => protocol.write,
@@ -74,7 +74,7 @@ fn workload(protocol: &CheckTraits, phase: CheckPhase) -> String {
     format!("{}-{}", protocol.kind.scheme, phase.name())
 }
 
-/// The cell of one phase; `named`: its target is told from others with the same address by its export or bucket.
+/// The cell of one phase; `named`: its export or bucket distinguishes its target from others with the same address.
 fn filled(cell: Cell, load: &CheckLoad, row: &RowTarget, phase: CheckPhase, named: bool) -> Cell {
     let (item, block) = if operation(row.protocol, phase).is_whole() {
         (load.object_size, load.object_size)
@@ -85,11 +85,11 @@ fn filled(cell: Cell, load: &CheckLoad, row: &RowTarget, phase: CheckPhase, name
     let name = if named { format!("{} {}", row.label(), row.place) } else { row.label() };
     cell.target = Target { name, url: row.url.clone(), options: row.options.clone() };
     cell.name = format!("{} {}", cell.target.name, phase.name());
-    // What is compared between two checks: the same phase through the same address.
+    // The unit of comparison between two checks: the same phase through the same address.
     cell.workload_name = format!("{} {}", row.protocol.kind.scheme, phase.name());
     cell.point = BTreeMap::from([("address".to_owned(), row.path.address.to_string())]);
     cell.steady = SteadyRule::None;
-    // What is wrong with a path is seen best when the phase goes on.
+    // Continuing the phase best shows what is wrong with a path.
     cell.errors = ErrorPolicy::Continue;
     cell.stages.prepare = Prepare::None;
     cell.stages.warm_up_s = load.ramp.as_secs_f64();

@@ -1,4 +1,4 @@
-//! What a check stands on: the array's session and what it made, or existing targets; and its removal.
+//! What a check runs on: the array's session and what it created, or existing targets; and its removal.
 
 use provision::{ArraySession, Run, Targets, Want, Wanted};
 use runner::{Events, StopToken};
@@ -15,17 +15,17 @@ use crate::error::CheckError;
 pub struct Provisioned {
     /// What is checked, in order.
     pub targets: Vec<RowTarget>,
-    /// The array, if one was asked.
+    /// The array, if one provisioned the targets.
     pub array: Option<CheckedArray>,
     session: Option<ArraySession>,
 }
 
 impl Provisioned {
-    /// Finds existing targets or has an array make them.
+    /// Finds existing targets or has an array create them.
     ///
     /// # Errors
-    /// One line with the step, the address, the cause and what to do next. What had been made is
-    /// removed again, or stays in the journal.
+    /// One line with the step, the address, the cause and what to do next. Anything already created is removed again,
+    /// or stays in the journal.
     pub fn prepare(
         request: &CheckRequest,
         run: &Run,
@@ -46,7 +46,7 @@ impl Provisioned {
         }
     }
 
-    /// Removes all that was made. What remains, in words.
+    /// Removes everything that was created. Returns what remains, in words.
     pub fn remove(mut self, run: &Run, events: &dyn Events) -> Vec<String> {
         if let Some(session) = &mut self.session {
             events.note("removing what was created on the array");

@@ -1,10 +1,10 @@
-//! What a check found. Nothing here measures or judges.
+//! The results of a check. Nothing here measures or judges.
 
 use super::row::{CheckRow, RowOutcome};
 use super::verdict::CheckVerdict;
 use crate::reactor_facts::ReactorFacts;
 
-/// Everything that a check found.
+/// All results of a check.
 #[derive(Clone, Debug)]
 pub struct CheckReport {
     /// The run's name: eight characters.
@@ -13,30 +13,30 @@ pub struct CheckReport {
     pub started: jiff::Timestamp,
     /// When everything was removed again.
     pub finished: jiff::Timestamp,
-    /// What was asked for.
+    /// The settings.
     pub settings: CheckSettings,
     /// The array, when one was provisioned.
     pub array: Option<CheckedArray>,
-    /// The kernel interface that made the load.
+    /// The kernel interface that generated the load.
     pub reactor: ReactorFacts,
-    /// One row an address and protocol.
+    /// One row per address and protocol.
     pub rows: Vec<CheckRow>,
-    /// The judgement.
+    /// The verdict.
     pub verdict: CheckVerdict,
-    /// What could not be removed; empty when all is as it was.
+    /// What could not be removed; empty if nothing remains.
     pub left_behind: Vec<String>,
     /// The signal that ended the run early.
     pub interrupted_by: Option<&'static str>,
 }
 
-/// What the load was made of.
+/// The load's settings.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CheckSettings {
     /// Measured time of each phase, in seconds.
     pub duration_s: f64,
-    /// Time before it that is not counted, in seconds.
+    /// Ramp before it, in seconds, which is not counted.
     pub ramp_s: f64,
-    /// Threads that made load.
+    /// Threads that generated load.
     pub workers: u32,
     /// Operations in flight per thread.
     pub lanes: u32,
@@ -46,11 +46,11 @@ pub struct CheckSettings {
     pub block_size: u64,
     /// Bytes of one object.
     pub object_size: u64,
-    /// Most that a phase wrote before starting over.
+    /// Maximum bytes that a phase wrote before starting over.
     pub dataset: u64,
-    /// Where data of reads went: buffer, verify or discard.
+    /// Where read data went: buffer, verify or discard.
     pub sink: &'static str,
-    /// Whether NFS writes were asked to be durable at once.
+    /// Whether NFS writes were requested to be durable at once.
     pub stable: bool,
     /// How S3 uploads were protected.
     pub s3_payload: String,
@@ -61,9 +61,9 @@ pub struct CheckSettings {
 pub struct CheckedArray {
     /// Its management address.
     pub management: String,
-    /// The API version that was agreed on.
+    /// The negotiated API version.
     pub api_version: String,
-    /// Why which data addresses were chosen.
+    /// Why these data addresses were chosen.
     pub address_choice: Vec<String>,
 }
 

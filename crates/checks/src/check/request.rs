@@ -11,21 +11,21 @@ use targets::{CheckTarget, CheckTraits};
 
 use super::report::CheckSettings;
 
-/// Files are not larger than this, so that a COMMIT comes now and then.
+/// Maximum file size, so that a COMMIT occurs now and then.
 const MAX_FILE: u64 = 1 << 30;
 
-/// Whose storage is checked.
+/// The storage to check.
 #[derive(Debug)]
 pub enum CheckSource {
-    /// An array that makes the targets.
+    /// An array that creates the targets.
     Array(ArrayRequest),
-    /// Exports, buckets and the like that exist.
+    /// Existing exports, buckets and the like.
     Existing(Vec<ExistingTarget>),
     /// A simulated array in this process.
     Demo,
 }
 
-/// A target that exists.
+/// An existing target.
 #[derive(Clone, Debug)]
 pub struct ExistingTarget {
     /// Its protocol.
@@ -34,10 +34,10 @@ pub struct ExistingTarget {
     pub target: CheckTarget,
 }
 
-/// The array's two inputs and what may be asked of it.
+/// Login and options for an array.
 #[derive(Debug)]
 pub struct ArrayRequest {
-    /// Where and with which token to log in.
+    /// Where to log in and with which token.
     pub management: Management,
     /// An existing file system to use.
     pub filesystem: Option<String>,
@@ -45,71 +45,71 @@ pub struct ArrayRequest {
     pub bucket: Option<String>,
 }
 
-/// How much load of which shape.
+/// The shape and amount of the load.
 #[derive(Clone, Debug)]
 pub struct CheckLoad {
     /// Measured time of a phase.
     pub window: Duration,
-    /// Time before it that is not counted.
+    /// Ramp before it, which is not counted.
     pub ramp: Duration,
     /// Threads.
     pub workers: u32,
-    /// Operations in flight a thread.
+    /// Operations in flight per thread.
     pub lanes: u32,
-    /// Bytes of one operation on a part of a file.
+    /// Bytes per operation on part of a file.
     pub block_size: u64,
     /// Bytes of one object.
     pub object_size: u64,
-    /// Most that is written before starting over.
+    /// Maximum bytes written before starting over.
     pub dataset: u64,
-    /// Where the data of reads goes.
+    /// Where read data goes.
     pub sink: Sink,
     /// io_uring or epoll.
     pub reactor: reactor::BackendChoice,
-    /// Longest wait for a connection.
+    /// Timeout for a connection.
     pub connect_timeout: Duration,
-    /// Longest wait for an operation.
+    /// Timeout for an operation.
     pub op_timeout: Duration,
 }
 
-/// How targets of one protocol are reached.
+/// How to reach targets of one protocol.
 #[derive(Clone, Debug)]
 pub struct CheckAccess {
     /// The protocol.
     pub protocol: &'static CheckTraits,
     /// Whether it is checked.
     pub checked: bool,
-    /// Port on the data addresses of an array, and of targets that name none; `None`: the usual one.
+    /// Port on an array's data addresses, and on targets that name none; `None`: the default port.
     pub port: Option<u16>,
-    /// Whether the array's data addresses speak TLS.
+    /// Whether the array's data addresses use TLS.
     pub tls: bool,
-    /// Options of all its targets, as an experiment file has them.
+    /// Options of all its targets, as in an experiment file.
     pub options: BTreeMap<String, String>,
 }
 
-/// Everything that a check needs to know.
+/// All inputs of a check.
 #[derive(Debug)]
 pub struct CheckRequest {
-    /// Whose storage.
+    /// The storage to check.
     pub source: CheckSource,
-    /// Addresses to use instead of the chosen ones.
+    /// Addresses to use instead of the automatically chosen ones.
     pub data_vips: Vec<IpAddr>,
     /// The load.
     pub load: CheckLoad,
-    /// Reaching targets, by protocol.
+    /// How to reach targets, by protocol.
     pub access: Vec<CheckAccess>,
-    /// The results file; `None`: the user's, and of a demonstration none.
+    /// The results file; `None`: the user's, or none for a demonstration.
     pub results: Option<PathBuf>,
-    /// What started the check, as results show it; without secrets.
+    /// The command that started the check, as results show it; without secrets.
     pub command: String,
     /// Directory of the journal; `None`: the user's.
     pub journal_dir: Option<PathBuf>,
-    /// A directory for what lasts only as long as the check.
+    /// A directory for files that exist only during the check.
     pub scratch: PathBuf,
 }
 
 impl CheckLoad {
-    /// Size of the files that a write phase makes, one after the other in each lane, in bytes.
+    /// Size of the files that a write phase creates one after the other in each lane, in bytes.
     pub(super) fn file_bytes(&self) -> u64 {
         let block = self.block_size;
         let lanes = u64::from(self.workers) * u64::from(self.lanes);
@@ -119,7 +119,7 @@ impl CheckLoad {
 }
 
 impl CheckRequest {
-    /// How targets of a protocol are reached, if it is checked.
+    /// How to reach targets of a protocol, if it is checked.
     pub(super) fn access(&self, protocol: &CheckTraits) -> Option<&CheckAccess> {
         let is = |access: &&CheckAccess| access.checked && std::ptr::eq(access.protocol, protocol);
         self.access.iter().find(is)
@@ -130,7 +130,7 @@ impl CheckRequest {
         self.access.iter().find_map(|access| access.options.get(name)).map(String::as_str)
     }
 
-    /// The load as the report shows it.
+    /// The load's settings as the report shows them.
     pub fn settings(&self) -> CheckSettings {
         let load = &self.load;
         CheckSettings {

@@ -1,4 +1,4 @@
-//! One row of the report: one data address, one protocol, and how it went.
+//! One row of the report: one data address, one protocol, and the outcome.
 
 use std::net::IpAddr;
 
@@ -10,9 +10,9 @@ use stats::limit::{ALL_FULL, Bottleneck};
 /// The phases of a row, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckPhase {
-    /// Data is written.
+    /// Writes data.
     Write,
-    /// It is read back.
+    /// Reads it back.
     Read,
 }
 
@@ -20,7 +20,7 @@ impl CheckPhase {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Write, Self::Read];
 
-    /// The name in every output.
+    /// Its name in all output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -39,22 +39,22 @@ impl CheckPhase {
 pub enum RowOutcome {
     /// Both phases moved data and no operation failed.
     Success,
-    /// The target could not be reached through this address, in the words of its protocol.
+    /// The target could not be reached through this address; the text is in its protocol's words.
     Unreachable(&'static str),
     /// Nothing could be written, or some writes failed.
     WriteFailed,
     /// Nothing could be read, or some reads failed.
     ReadFailed,
-    /// Bytes came back that were not written.
+    /// Data came back that differs from what was written.
     DataCorrupt,
-    /// All answers came, and none within the measured time: it was too short for the path, or for a host that is this busy.
+    /// All replies arrived, but none within the measured time: it was too short for the path, or for a host this busy.
     NotMeasured,
-    /// The user stopped the run before this row was through.
+    /// The user stopped the run before this row was done.
     Interrupted,
 }
 
 impl RowOutcome {
-    /// The words in every output.
+    /// The text in all output.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Success => "SUCCESS",
@@ -68,18 +68,18 @@ impl RowOutcome {
     }
 }
 
-/// What the array says of a data address.
+/// What the array reports about a data address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataAddressFacts {
     /// The address.
     pub address: IpAddr,
-    /// Subnet it belongs to, when an array told.
+    /// Its subnet, if an array reported it.
     pub subnet: Option<String>,
-    /// MTU configured on the array's side, in bytes, when an array told.
+    /// MTU configured on the array's side, in bytes, if an array reported it.
     pub array_mtu: Option<u32>,
 }
 
-/// Shorter phases than this are not compared with each other.
+/// Minimum length of a phase, in nanoseconds, for comparing it with others.
 const SHORTEST_COMPARED_NS: u64 = 3_000_000_000;
 
 /// One measured phase.
@@ -87,52 +87,52 @@ const SHORTEST_COMPARED_NS: u64 = 3_000_000_000;
 pub struct PhaseFigures {
     /// Length of the measured window, in nanoseconds.
     pub window_ns: u64,
-    /// All that was counted in the window.
+    /// Everything counted in the window.
     pub total: Interval,
-    /// Second by second, all operations together.
+    /// Each second, all operations together.
     pub seconds: Vec<SeriesPoint>,
-    /// Examples of errors, with their kinds.
+    /// Example errors, with their kinds.
     pub error_samples: Vec<(ErrorKind, String)>,
-    /// Operations without an answer when the phase ended.
+    /// Operations without a reply when the phase ended.
     pub in_flight_at_end: u64,
-    /// Those of them that still had none when waiting for them was over.
+    /// Those of them that still had no reply when the wait for them ended.
     pub unanswered: u64,
-    /// TCP segments that were sent again.
+    /// TCP segments retransmitted.
     pub retransmits: u64,
-    /// Connections that were lost and made again.
+    /// Reconnects after connection losses.
     pub reconnects: u64,
     /// Why, and how often.
     pub reconnect_reasons: Vec<ReconnectReason>,
-    /// Messages that were sent again.
+    /// RPCs sent again.
     pub retries: u64,
-    /// Answers that came after their deadline.
+    /// Replies that arrived after their deadline.
     pub late_replies: u64,
     /// Connections in use.
     pub connections: u64,
-    /// Smallest segment size of all connections, in bytes; 0 when unknown.
+    /// Smallest MSS of all connections, in bytes; 0 if unknown.
     pub mss_bytes: u32,
-    /// What the client's cores and network card did in the window.
+    /// The client's cores and NIC during the window.
     pub client: ClientLoad,
-    /// What held it back.
+    /// What limited it.
     pub limit: Option<Bottleneck>,
 }
 
-/// What the client's hardware did while one phase was measured.
+/// The client's hardware during one phase.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientLoad {
-    /// Every core, in the kernel's order; empty when the kernel did not tell.
+    /// Every core, in the kernel's order; empty if the kernel did not report them.
     pub cores: Vec<CoreLoad>,
-    /// The card that leads to the address; `None` when it could not be found.
+    /// The NIC that leads to the address; `None` if it was not found.
     pub nic: Option<CardFacts>,
 }
 
 impl ClientLoad {
-    /// The core that had least time left.
+    /// The core with the least idle time.
     pub fn busiest(&self) -> Option<CoreLoad> {
         self.cores.iter().copied().max_by(|a, b| a.busy.total_cmp(&b.busy))
     }
 
-    /// All cores were full: what was measured meanwhile is no measure of a path.
+    /// Whether all cores were fully busy: a figure measured meanwhile does not measure a path.
     pub fn is_full(&self) -> bool {
         let busy: f64 = self.cores.iter().map(|core| core.busy).sum();
         !self.cores.is_empty() && busy >= ALL_FULL * self.cores.len() as f64
@@ -150,8 +150,8 @@ impl PhaseFigures {
         units::ByteRate::of(self.total.bytes(), self.window_ns)
     }
 
-    /// The highest rate that the seconds of the phase leave possible, in bytes a second: the upper end of the 95 % interval. `None`
-    /// where the phase was too short to tell.
+    /// The highest rate consistent with the phase's seconds, in bytes per second: the upper end of the 95 % interval.
+    /// `None` if the phase was too short to tell.
     pub fn highest_rate(&self) -> Option<f64> {
         if self.window_ns < SHORTEST_COMPARED_NS {
             return None;
@@ -161,7 +161,7 @@ impl PhaseFigures {
         Some(self.rate().0 + (estimate.high - estimate.low) / 2.0)
     }
 
-    /// The operations that move data: the ones whose latency is shown.
+    /// The operations that move data, whose latency is shown.
     pub fn data_ops(&self) -> OpStats {
         let mut merged = OpStats::default();
         for (kind, stats) in &self.total.ops {
@@ -184,50 +184,50 @@ impl PhaseFigures {
             .collect()
     }
 
-    /// How many operations failed.
+    /// Number of failed operations.
     pub fn failed(&self) -> u64 {
         self.errors().iter().map(|(_, count)| count).sum()
     }
 
-    /// How many operations ended well.
+    /// Number of successful operations.
     pub fn ok(&self) -> u64 {
         self.total.ops.iter().map(|(_, stats)| stats.ok).sum()
     }
 }
 
-/// What the write phase left on the target, work outside the measured window included: what other
-/// clients see while the read phase runs.
+/// What the write phase left on the target, including work outside the measured window: what other clients see while
+/// the read phase runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct WrittenData {
-    /// Files or objects.
+    /// Number of files or objects.
     pub objects: u64,
-    /// Bytes in them.
+    /// Total bytes in them.
     pub bytes: u64,
 }
 
-/// One data address and protocol.
+/// The result for one data address and protocol.
 #[derive(Clone, Debug)]
 pub struct CheckRow {
-    /// Where.
+    /// The address.
     pub path: DataAddressFacts,
-    /// How: the scheme of the protocol.
+    /// The scheme of the protocol.
     pub protocol: &'static str,
     /// How it ended.
     pub outcome: RowOutcome,
     /// Why it did not succeed, in one line.
     pub cause: Option<String>,
-    /// The write phase, if it began.
+    /// The write phase, if it started.
     pub write: Option<PhaseFigures>,
-    /// The read phase, if it began.
+    /// The read phase, if it started.
     pub read: Option<PhaseFigures>,
-    /// What was on the target once the write phase had ended.
+    /// What was on the target after the write phase.
     pub written: Option<WrittenData>,
     /// Things that work but look wrong, such as a path that does not carry jumbo frames.
     pub warnings: Vec<String>,
 }
 
 impl CheckRow {
-    /// A row that has not begun.
+    /// A row that has not started.
     pub fn new(path: DataAddressFacts, protocol: &'static str) -> Self {
         Self {
             path,
@@ -246,14 +246,14 @@ impl CheckRow {
         format!("{} {}", self.protocol, self.path.address)
     }
 
-    /// The same row, ended in a failure.
+    /// The same row, marked as failed.
     pub fn failed(mut self, outcome: RowOutcome, cause: impl Into<String>) -> Self {
         self.outcome = outcome;
         self.cause = Some(cause.into());
         self
     }
 
-    /// The phases that were made, with their names.
+    /// The phases that ran, with their names.
     pub fn phases(&self) -> impl Iterator<Item = (&'static str, &PhaseFigures)> {
         [("write", &self.write), ("read", &self.read)]
             .into_iter()

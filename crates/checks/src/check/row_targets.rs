@@ -1,4 +1,4 @@
-//! From addresses, exports and buckets to the list of what is checked, in the order of the report.
+//! From addresses, exports and buckets to the list of targets to check, in report order.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,20 +10,20 @@ use super::request::{CheckRequest, ExistingTarget};
 use super::row::DataAddressFacts;
 use crate::array_places::{AddressPorts, ArrayPlaces};
 
-/// One row to be: an address, a protocol, and how to get there.
+/// A future row: an address, a protocol, and how to reach it.
 #[derive(Clone, Debug)]
 pub struct RowTarget {
-    /// The address and what is known of it.
+    /// The address and what is known about it.
     pub path: DataAddressFacts,
     /// The protocol.
     pub protocol: &'static CheckTraits,
     /// The export or the bucket.
     pub place: String,
-    /// The target through this address, as an experiment file has it; without keys.
+    /// The target through this address, as in an experiment file; without credentials.
     pub url: String,
     /// Its options.
     pub options: BTreeMap<String, String>,
-    /// Its key, where it needs one.
+    /// Its credentials, if it needs any.
     pub key: Option<AccessKey>,
 }
 
@@ -45,7 +45,7 @@ impl RowTarget {
     }
 }
 
-/// The rows of an array: for each address one a protocol.
+/// The rows of an array: one per address and protocol.
 pub fn on_array(
     request: &CheckRequest,
     addresses: &[DataInterface],
@@ -82,7 +82,7 @@ pub fn on_array(
         .collect()
 }
 
-/// The rows of targets that exist. `secrets` has a key for the scheme of each protocol that needs one.
+/// The rows of existing targets. `secrets` has credentials for the scheme of each protocol that needs them.
 ///
 /// # Errors
 /// One line: a host without an address.
@@ -106,7 +106,7 @@ pub fn existing(
     Ok(rows)
 }
 
-/// The addresses that the user named, else the first that the host's name has.
+/// The addresses that the user named, else the first to which the host name resolves.
 fn addresses(request: &CheckRequest, scheme: &str, host: &str) -> Result<Vec<IpAddr>, String> {
     if !request.data_vips.is_empty() {
         return Ok(request.data_vips.clone());

@@ -1,4 +1,4 @@
-//! One measured phase: runs it with progress, and keeps what was seen of it and of this host meanwhile.
+//! Runs one measured phase with progress, and records its results and this host's samples.
 
 use std::net::IpAddr;
 
@@ -23,39 +23,39 @@ use crate::site::{HERE, OpenSite};
 /// A second, in nanoseconds.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What all stages of a check share.
+/// State shared by all stages of a check.
 pub struct PhaseRunner<'a> {
-    /// This host, as what carries the phases out.
+    /// This host, as the host group that executes the phases.
     pub host_group: &'a HostGroup,
-    /// The row under way, for people: protocol and address.
+    /// The current row as shown to the user: protocol and address.
     pub label: String,
-    /// Who is told what happens.
+    /// The observer.
     pub events: &'a dyn Events,
-    /// Ends the phase under way.
+    /// Ends the current phase.
     pub stop: &'a StopToken,
-    /// What this host is known to be able to.
+    /// This host's standalone limits.
     pub alone: Alone,
-    /// Keeps what is measured.
+    /// Stores what is measured.
     pub stored: StoredCheck,
 }
 
-/// A stage that ran: what is shown of it, and what the next one needs.
+/// A completed stage: its figures, and what the next one needs.
 pub struct PhaseRun {
     /// For the report.
     pub phase: PhaseFigures,
-    /// What was written.
+    /// The data set written.
     pub data_set: DataSet,
     /// A signal ended it.
     pub stopped: bool,
-    /// Operations that failed before or after the measured window, where they are not counted.
+    /// Operations that failed before or after the measured window and are not counted in it.
     pub failed_outside: u64,
 }
 
 impl PhaseRunner<'_> {
-    /// Runs a phase on the target of its cell: writes for its length, or reads all that was written, over and over.
+    /// Runs a phase on the target of its cell: writes for its length, or repeatedly reads everything written.
     ///
     /// # Errors
-    /// It could not begin.
+    /// It could not start.
     pub fn run(
         &mut self,
         site: &OpenSite<'_>,
@@ -121,11 +121,11 @@ impl PhaseRunner<'_> {
     }
 }
 
-/// Intervals put together to seconds.
+/// Intervals combined into seconds.
 #[derive(Default)]
 struct SeriesOfSeconds {
     points: Vec<SeriesPoint>,
-    /// Less than a second so far.
+    /// The current, incomplete second.
     part: Option<Interval>,
 }
 
@@ -158,12 +158,12 @@ impl SeriesOfSeconds {
     }
 }
 
-/// This end of the connections, also of those that the server closed after each answer.
+/// Local address of the connections, including those that the server closed after each reply.
 fn local_end(facts: &SessionFacts) -> Option<IpAddr> {
     drivers::connections::paths(facts).first().map(|path| path.local)
 }
 
-/// The smallest segment size of all connections, open or closed, in bytes; 0 when unknown.
+/// Smallest MSS of all connections, open or closed, in bytes; 0 if unknown.
 fn least_segment_bytes(facts: &SessionFacts) -> u32 {
     let sizes = drivers::connections::paths(facts).into_iter().map(|path| path.mss_bytes);
     sizes.filter(|size| *size > 0).min().unwrap_or(0)
@@ -180,7 +180,7 @@ fn figures(
     let resent: u64 = connections.iter().map(|connection| connection.retransmits).sum();
     let mut total = result.total.clone();
     if !result.closing.is_empty() {
-        // Commits after the window prove that what was counted is durable: their errors are this phase's.
+        // Commits after the window prove that counted writes are durable: their errors belong to this phase.
         let commits = total.op_mut(metrics::OpKind::Commit);
         for (mine, theirs) in commits.errors.iter_mut().zip(result.closing.errors) {
             *mine += theirs;
@@ -226,7 +226,7 @@ fn summary(phase: &PhaseFigures) -> String {
     text
 }
 
-/// Where the data of reads goes, in the words of every output.
+/// Name of the sink for read data in all output.
 pub const fn sink_name(sink: Sink) -> &'static str {
     match sink {
         Sink::Buffer => "buffer",

@@ -17,7 +17,7 @@ use crate::error::CheckError;
 use crate::reactor_facts::ReactorFacts;
 use crate::stored::{self, RunMaker, StoredRun, judged};
 
-/// Opens the results file of a check before anything is made. A demonstration has none unless one is named.
+/// Opens the results file of a check before anything is created. A demonstration has none unless one is named.
 ///
 /// # Errors
 /// It cannot be written.
@@ -28,25 +28,25 @@ pub fn open(request: &CheckRequest) -> Result<Option<Store>, CheckError> {
     }
 }
 
-/// The run that a check is.
+/// The run record of a check.
 pub fn record(id: &str, plan: Plan, started: Timestamp, reactor: &ReactorFacts, command: &str) -> RunRecord {
     stored::record(RunMaker::Check, id, plan, started, reactor.facts(), command)
 }
 
-/// Keeps a check as it goes on. Of a check without a results file nothing is kept.
+/// Stores a check as it goes on. Without a results file, nothing is stored.
 pub struct StoredCheck {
     run: StoredRun,
-    /// Number of the row under way.
+    /// Number of the current row.
     row: u32,
     /// Its phases.
     phases: [StoredPhase; 2],
-    /// What is said of its target.
+    /// Facts about its target.
     facts: BTreeMap<String, String>,
-    /// What this host calls itself.
+    /// This host's name.
     host: String,
 }
 
-/// A phase of the row under way.
+/// A phase of the current row.
 #[derive(Default)]
 struct StoredPhase {
     started: Option<Timestamp>,
@@ -56,7 +56,7 @@ struct StoredPhase {
 }
 
 impl StoredCheck {
-    /// Keeps the run, with all of its cells pending.
+    /// Stores the run, with all of its cells pending.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -66,44 +66,44 @@ impl StoredCheck {
         Ok(Self { run, row: 0, phases, facts: BTreeMap::new(), host: own_host() })
     }
 
-    /// The next row begins.
+    /// Starts the next row.
     pub fn begin_row(&mut self, number: u32) {
         self.row = number;
         self.phases = <[StoredPhase; 2]>::default();
         self.facts.clear();
     }
 
-    /// A phase of the row begins.
+    /// Starts a phase of the row.
     pub fn begin_phase(&mut self, phase: CheckPhase) {
         self.phases[phase as usize].started = Some(self.run.begin_cell(phase.cell(self.row)));
     }
 
-    /// A second of a phase.
+    /// Stores a second of a phase.
     pub fn interval(&mut self, phase: CheckPhase, interval: &Interval) {
         self.run.interval(phase.cell(self.row), interval);
     }
 
-    /// What this host did meanwhile; `at_ns` since the measured window of the phase began.
+    /// Stores a sample of this host; `at_ns` counts from the start of the phase's measured window.
     pub fn sample(&mut self, phase: CheckPhase, at_ns: u64, sample: &HostSample) {
         self.run.sample(phase.cell(self.row), &self.host, at_ns, sample);
     }
 
-    /// What is to be said of the row's target.
+    /// Sets the facts about the row's target.
     pub fn target_facts(&mut self, facts: &BTreeMap<String, String>) {
         self.facts.clone_from(facts);
     }
 
-    /// A phase is over; it is judged with the row.
+    /// Ends a phase; it is judged with the row.
     pub fn end_phase(&mut self, phase: CheckPhase, result: CellResult, stopped: bool) {
         self.phases[phase as usize].measured = Some((result, stopped));
     }
 
-    /// What is wrong with a phase that ran.
+    /// Records a fault of a phase that ran.
     pub fn fault(&mut self, phase: CheckPhase, fault: &str) {
         self.phases[phase as usize].fault = Some(fault.to_owned());
     }
 
-    /// A row is over: its cells are.
+    /// Ends a row and its cells.
     pub fn end_row(&mut self, row: &CheckRow) {
         for phase in CheckPhase::ALL {
             let mut stored = std::mem::take(&mut self.phases[phase as usize]);
@@ -124,18 +124,18 @@ impl StoredCheck {
         }
     }
 
-    /// Keeps what happened.
+    /// Stores an event.
     pub fn event(&mut self, kind: &str, text: &str) {
         self.run.event(kind, text);
     }
 
-    /// The check is over. Says where it is.
+    /// Ends the check. Reports where it is stored.
     pub fn finish(self, stop: &StopToken, events: &dyn Events) {
         self.run.finish(stop, events);
     }
 }
 
-/// What became of a cell; `None` when it was not begun because the check ended before.
+/// The record of a cell; `None` if it did not start because the check ended first.
 fn cell_record(index: u32, phase: StoredPhase, row: &CheckRow) -> Option<CellRecord> {
     let interrupted = row.outcome == RowOutcome::Interrupted;
     let (state, result) = match phase.measured {
@@ -158,7 +158,7 @@ fn cell_record(index: u32, phase: StoredPhase, row: &CheckRow) -> Option<CellRec
     })
 }
 
-/// What a phase measured, as a run keeps it. It is not judged yet.
+/// The result of a phase as a run stores it, not judged yet.
 pub fn cell_result(measure: CellMeasure, figures: &PhaseFigures) -> CellResult {
     let mut kept = measure.finish();
     kept.client.extend(client(figures));

@@ -1,4 +1,4 @@
-//! The judgement of a whole check: which paths are bad, what held back the best figure of each protocol and direction.
+//! The verdict of a whole check: which paths are bad, and what limited the best figure of each protocol and direction.
 
 use std::net::IpAddr;
 
@@ -8,19 +8,19 @@ use units::ByteRate;
 use super::paths::{self, SlowPath};
 use super::row::{CheckRow, PhaseFigures};
 
-/// More stolen time than this makes a measurement doubtful.
+/// Share of stolen time above which a measurement is doubtful.
 const STEAL_HIGH: f64 = 0.05;
 
-/// The judgement, with its evidence.
+/// The verdict, with its evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckVerdict {
-    /// What held back the fastest figure of all; `None` when nothing was measured.
+    /// What limited the fastest figure of all; `None` when nothing was measured.
     pub limit: Option<Bound>,
     /// Which paths work.
     pub working: String,
-    /// Those that work but are far slower than the others.
+    /// Paths that work but are far slower than the others.
     pub slow_paths: Vec<SlowPath>,
-    /// The best figure of each protocol and direction, with what held it back.
+    /// The best figure of each protocol and direction, with what limited it.
     pub best: Vec<BestFigure>,
     /// What makes the figures doubtful, in sentences.
     pub doubts: Vec<String>,
@@ -30,18 +30,18 @@ pub struct CheckVerdict {
     pub steal: f64,
 }
 
-/// The fastest of the same phases of all paths.
+/// The fastest result of one phase over all paths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestFigure {
     /// The scheme of the protocol.
     pub protocol: &'static str,
     /// `write` or `read`.
     pub phase: &'static str,
-    /// Through which address.
+    /// The address.
     pub address: IpAddr,
-    /// How much it moved.
+    /// Its throughput.
     pub rate: ByteRate,
-    /// What held it back.
+    /// What limited it.
     pub finding: Bottleneck,
 }
 
@@ -51,7 +51,7 @@ impl BestFigure {
         format!("{} {}", self.protocol, self.phase)
     }
 
-    /// True when the same thing held both back.
+    /// Whether both have the same limit.
     fn is_like(&self, other: &BestFigure) -> bool {
         let thing = |one: &BestFigure| (one.finding.bound, one.finding.cause);
         thing(self) == thing(other)
@@ -59,12 +59,12 @@ impl BestFigure {
 }
 
 impl CheckVerdict {
-    /// The paths in sentences, the bad ones named.
+    /// Sentences about the paths, naming the bad ones.
     pub fn of_paths(&self) -> Vec<String> {
         std::iter::once(self.working.clone()).chain(paths::slow_sentences(&self.slow_paths)).collect()
     }
 
-    /// All of it in sentences.
+    /// The whole verdict in sentences.
     pub fn sentences(&self) -> Vec<String> {
         let best = self.best.iter().map(|best| {
             let (name, rate, address) = (best.name(), best.rate, best.address);
@@ -73,8 +73,7 @@ impl CheckVerdict {
         self.of_paths().into_iter().chain(best).chain(self.doubts.iter().cloned()).collect()
     }
 
-    /// The best figures, those that the same thing held back together: the fastest of each group first, and the groups
-    /// by their fastest.
+    /// The best figures grouped by common limit: the fastest of each group first, and the groups by their fastest.
     pub fn groups(&self) -> Vec<Vec<&BestFigure>> {
         let mut fastest: Vec<&BestFigure> = self.best.iter().collect();
         fastest.sort_by(|a, b| b.rate.0.total_cmp(&a.rate.0));
@@ -112,7 +111,7 @@ pub fn judge_check(rows: &[CheckRow]) -> CheckVerdict {
     for (_, phase) in phases() {
         for doubt in phase.limit.iter().flat_map(|limit| &limit.doubts) {
             let sentence = format!("{}.", capitalized(doubt));
-            // Other phases say the same of the same card, with other figures.
+            // Other phases report the same about the same NIC, with other figures.
             let same = |known: &String| known.split(':').next() == sentence.split(':').next();
             if !doubts.iter().any(same) {
                 doubts.push(sentence);
@@ -141,7 +140,7 @@ fn capitalized(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The fastest of the same phases: of those without errors, if there are any.
+/// The fastest result of one phase: among those without errors, if there are any.
 fn best(rows: &[CheckRow], protocol: &'static str, wanted: &'static str) -> Option<BestFigure> {
     let key = |phase: &PhaseFigures| (phase.failed() == 0, phase.rate().0);
     rows.iter()
@@ -231,7 +230,7 @@ mod tests {
         let near = |phase: &mut PhaseFigures| phase.client.nic.as_mut().unwrap().loopback = true;
         let doubts = judge_check(&[row(11, 1 << 30, Bound::Target, near)]).doubts;
         assert!(doubts[0].starts_with("The target is on this machine"), "{doubts:?}");
-        // The same of each phase that used the card, with its own figures: it is said once.
+        // Each phase that used the NIC reports the same with its own figures: say it once.
         let shared = |last: u8, rate: &'static str| {
             row(last, 1 << 30, Bound::Target, move |phase| {
                 let words = format!("other programs use eth0: {rate} of 1.1 GB/s are not this load's");

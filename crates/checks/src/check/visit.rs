@@ -1,4 +1,4 @@
-//! One row from its first contact to its removal: prepare, write, read, remove.
+//! One row from first contact to removal: prepare, write, read, remove.
 
 use experiment::Cell;
 use fleet::HostRefusal;
@@ -11,7 +11,7 @@ use super::row_targets::RowTarget;
 use super::stage::{PhaseRun, PhaseRunner};
 use crate::site::{OpenSite, SiteOpening};
 
-/// Checks one target by its two cells. Whatever fails becomes the row's outcome and a line for people.
+/// Checks one target through its two cells. Any failure becomes the row's outcome and a line for the user.
 pub fn visit(
     phases: &mut PhaseRunner<'_>,
     target: &RowTarget,
@@ -55,7 +55,7 @@ fn use_place(
     row
 }
 
-/// The two phases.
+/// Runs the two phases.
 fn load(
     phases: &mut PhaseRunner<'_>,
     mut row: CheckRow,
@@ -97,7 +97,7 @@ fn load(
             Err(_) => {}
         }
     }
-    // Corrupt data is worse news than writes that failed, and those come before reads.
+    // Corrupt data is worse than failed writes, and those are worse than failed reads.
     let corrupt = read_fault.take_if(|(outcome, _)| *outcome == RowOutcome::DataCorrupt);
     match corrupt.or(write_fault).or(read_fault) {
         Some((outcome, cause)) => row.failed(outcome, cause),
@@ -108,7 +108,7 @@ fn load(
     }
 }
 
-/// A phase that did not begin.
+/// The row for a phase that did not start.
 fn refused(row: CheckRow, refusal: HostRefusal, phase: RowOutcome, protocol: &CheckTraits) -> CheckRow {
     match refusal {
         HostRefusal { stopped: true, .. } => row,
@@ -119,7 +119,7 @@ fn refused(row: CheckRow, refusal: HostRefusal, phase: RowOutcome, protocol: &Ch
     }
 }
 
-/// What is wrong with a phase that ran, if anything.
+/// The fault of a phase that ran, if any.
 fn fault(ran: &PhaseRun, outcome: RowOutcome, protocol: &CheckTraits) -> Option<(RowOutcome, String)> {
     let phase = &ran.phase;
     let counted =

@@ -1,4 +1,4 @@
-//! Under which addresses the hosts reach each other.
+//! The addresses at which the hosts reach each other.
 
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 
@@ -6,11 +6,11 @@ use experiment::Launcher;
 
 use host::is_of_a_host;
 
-/// The address of each host: the one that is given, else what its name stands for here, else the one that the host itself
-/// (`own`, by its number) says that it has.
+/// The address of each host: the given one, else what its name resolves to here, else the one that the host itself
+/// reports (`own`, by host number).
 ///
 /// # Errors
-/// One line: which host has none, and how to give it one.
+/// One line: which host has no address, and how to give it one.
 pub fn of(
     launcher: &Launcher,
     hosts: &[String],
@@ -26,9 +26,9 @@ pub fn of(
     let named = |host: &String| given.iter().find(|(name, _)| name == host).map(|(_, ip)| *ip);
     let address = |(member, host): (usize, &String)| match named(host) {
         Some(ip) => Ok(ip),
-        // They are processes of this host.
+        // They are processes on this host.
         None if matches!(launcher, Launcher::Local { .. }) => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-        // What an agent says is not believed further than that.
+        // An agent's own claim is only used as a last resort, and only if it is a host address.
         None => resolved(host).or_else(|why| own(member).filter(|ip| is_of_a_host(*ip)).ok_or(why)),
     };
     hosts.iter().enumerate().map(address).collect()

@@ -1,8 +1,8 @@
-//! What the kernel tells of the connections of a link, as one.
+//! Combines what the kernel reports about the connections of a link.
 
 use stats::{LinkFacts, LinkLimits};
 
-/// What the sending kernel knows of all connections of a link that were busy for this many seconds at most.
+/// The sending kernel's view of all connections of a link, which were busy for at most this many seconds.
 pub fn facts(result: &engine::StageResult, seconds: f64) -> LinkFacts {
     let connections = &result.facts.connections;
     let known = |value: u32| (value > 0).then_some(value);
@@ -33,11 +33,11 @@ fn limits(connections: &[drivers::ConnectionFacts], seconds: f64) -> Option<Link
         connections.iter().map(|connection| of(&connection.tcp) as f64 / 1e6).sum()
     };
     let busy = sum(|tcp| tcp.busy_us);
-    // Older kernels than 4.10 do not tell.
+    // Kernels before 4.10 do not report it.
     if busy == 0.0 {
         return None;
     }
-    // Connecting and ending take time too: the span is what was busy, if that is more.
+    // Connecting and closing take time too: use the busy time if it is longer than the span.
     let span = (seconds * connections.len() as f64).max(busy);
     let share = |time: f64| (time / span).clamp(0.0, 1.0);
     let (window, buffer) = (sum(|tcp| tcp.window_limited_us), sum(|tcp| tcp.buffer_limited_us));

@@ -1,4 +1,4 @@
-//! Links are measured by the members of a host group: one listens, one connects, both run a stage on the same peer.
+//! Measures links with the members of a host group: one listens, one connects, and both run a stage on the same peer.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,35 +20,35 @@ use super::plan::{LinkStep, cells};
 use super::stored::{self, StoredLinks};
 use crate::cell_measure::CellMeasure;
 
-/// How links are measured.
+/// How to measure links.
 #[derive(Clone, Debug)]
 pub struct LinkLoad {
     /// Measured seconds.
     pub seconds: f64,
-    /// Seconds before.
+    /// Ramp before them, in seconds.
     pub ramp_s: f64,
-    /// Bytes handed to the kernel at once.
+    /// Bytes per system call.
     pub block_bytes: u64,
     /// First port to listen on.
     pub port: u16,
-    /// How the kernel is asked for I/O.
+    /// How to submit I/O to the kernel.
     pub reactor: reactor::BackendChoice,
 }
 
-/// What measures links.
+/// Measures links.
 pub trait MeasureLinks: Sync {
-    /// Measures the links of a step at the same time; a link that cannot be measured says why.
+    /// Measures the links of a step at the same time; a link that cannot be measured carries the reason.
     fn measure(&self, step: &LinkStep) -> Vec<NetworkLink>;
 
-    /// Finds how large packets may be on links, all at the same time; one whose probes are not answered says why.
+    /// Finds the path MTU of links, all at the same time; a link whose probes get no answer carries the reason.
     fn path_mtus(&self, links: &[LinkDirection]) -> Vec<NetworkPathMtu>;
 }
 
-/// The members of a host group.
+/// Measures with the members of a host group.
 pub struct HostGroupLinks<'a> {
     pub(super) host_group: &'a HostGroup,
     addresses: Vec<IpAddr>,
-    /// An id for each member's journal: they may lie in one directory.
+    /// A run id for each member's journal: several journals may share a directory.
     runs: Vec<String>,
     load: LinkLoad,
     stop: StopToken,
@@ -56,17 +56,17 @@ pub struct HostGroupLinks<'a> {
     next_site: AtomicU32,
 }
 
-/// What a link was found to give.
+/// The result of a link.
 struct MeasuredLink {
-    /// Bytes a second that arrived in each interval.
+    /// Received bytes per second in each interval.
     rates: Vec<f64>,
-    /// What the sending kernel knows.
+    /// The sending kernel's view.
     tcp: LinkFacts,
-    /// What is kept of it.
+    /// The result to be stored.
     kept: CellResult,
 }
 
-/// The sites of one measurement, on its two members.
+/// A measurement's sites on its two members.
 pub(super) struct LinkFlow {
     pub(super) from: usize,
     pub(super) to: usize,
@@ -75,7 +75,7 @@ pub(super) struct LinkFlow {
 }
 
 impl<'a> HostGroupLinks<'a> {
-    /// Of a host group whose members have these addresses, in the order of their numbers.
+    /// For a host group whose members have these addresses, in member order.
     pub fn new(
         host_group: &'a HostGroup,
         addresses: Vec<IpAddr>,
@@ -94,7 +94,7 @@ impl<'a> HostGroupLinks<'a> {
             .ok_or_else(|| format!("host {host} has no address; this is a defect"))
     }
 
-    /// Does something with each link at the same time, on a port of its own.
+    /// Runs something for every link at the same time, each on its own port.
     fn at_once<T: Send>(
         &self,
         links: &[LinkDirection],
@@ -113,7 +113,7 @@ impl<'a> HostGroupLinks<'a> {
         })
     }
 
-    /// One link, from its openings to its end.
+    /// Measures one link, from opening to closing.
     fn link(&self, (from, to): LinkDirection, port: u16, step: &LinkStep, cell: u32) -> NetworkLink {
         let mut link = NetworkLink {
             from,
@@ -144,7 +144,7 @@ impl<'a> HostGroupLinks<'a> {
         link
     }
 
-    /// Opens the sites of a link, does something with them, and closes them.
+    /// Opens the sites of a link, runs something with them, and closes them.
     pub(super) fn with_open<T>(
         &self,
         (from, to): LinkDirection,
@@ -156,7 +156,7 @@ impl<'a> HostGroupLinks<'a> {
         let site = self.next_site.fetch_add(1, Ordering::Relaxed);
         let flow = LinkFlow { from: from as usize, to: to as usize, site, listen };
         let done = self.open(&flow, streams).and_then(|()| work(&flow));
-        // What is not open any more needs no closing.
+        // A site that is no longer open needs no closing.
         let _ = self.host_group.act(&[flow.from, flow.to], flow.site, &Act::Close);
         done
     }
@@ -198,7 +198,7 @@ impl<'a> HostGroupLinks<'a> {
         }
     }
 
-    /// Loads an open link; what arrived is kept as it comes.
+    /// Loads an open link, storing what arrives as it arrives.
     fn run(&self, flow: &LinkFlow, cell: u32) -> Result<MeasuredLink, String> {
         let request = StageRequest {
             warm_up_s: self.load.ramp_s,

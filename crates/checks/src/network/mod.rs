@@ -1,6 +1,6 @@
-//! What the network between the hosts of a fleet gives, and which link is worse than the others.
+//! Measures the network between the hosts of a fleet, and finds links that are worse than the others.
 //!
-//! One way: request, agents, rounds of links, the matrix, the judgement.
+//! The stages, in order: request, agents, rounds of links, the matrix, the verdict.
 
 mod addresses;
 mod facts;
@@ -36,45 +36,45 @@ pub use plan::way as link_way;
 use stored::StoredLinks;
 pub use words::verdict as network_verdict;
 
-/// Which links are measured.
+/// Which links to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkChoice {
-    /// Every two hosts, from the earlier to the later.
+    /// Every pair of hosts, from the earlier to the later.
     EachPair,
-    /// Every two hosts, each direction by itself.
+    /// Every pair of hosts, each direction separately.
     BothDirections,
     /// These, as `a:b,c:d`.
     Named(String),
 }
 
-/// How the network between hosts is measured.
+/// How to measure the network between hosts.
 #[derive(Clone, Debug)]
 pub struct NetworkRequest {
     /// Which hosts, and how agents are started there.
     pub launcher: Launcher,
-    /// The password of the hosts.
+    /// The hosts' password.
     pub password: Option<ApiSecret>,
     /// Which links.
     pub links: LinkChoice,
-    /// Both directions of each pair at the same time as well.
+    /// Also measure both directions of each pair at the same time.
     pub duplex: bool,
-    /// TCP connections of a link; each number is a measurement of its own.
+    /// TCP connections per link; each number is a separate measurement.
     pub streams: Vec<u32>,
     /// Measured time of each link.
     pub duration: Duration,
-    /// Time before that is not counted.
+    /// Ramp before it, which is not counted.
     pub ramp: Duration,
-    /// Pairs without a common host are measured at the same time.
+    /// Measure pairs without a common host at the same time.
     pub parallel: bool,
-    /// Bytes handed to the kernel at once.
+    /// Bytes per system call.
     pub block_bytes: u64,
-    /// Addresses of hosts for each other, by their names.
+    /// Addresses at which the hosts reach each other, by host name.
     pub addresses: Vec<(String, IpAddr)>,
     /// First port on which the hosts listen for each other.
     pub port: u16,
-    /// How the kernel is asked for I/O.
+    /// How to submit I/O to the kernel.
     pub reactor: reactor::BackendChoice,
-    /// The results file; without it that of the user.
+    /// The results file; `None`: the user's.
     pub results: Option<PathBuf>,
     /// The command line, without secrets, for the results.
     pub command: String,
@@ -92,14 +92,14 @@ impl NetworkRequest {
     }
 }
 
-/// What the network between hosts gives.
+/// Results of a network measurement.
 #[derive(Clone, Debug)]
 pub struct NetworkReport {
-    /// When the measurement began.
+    /// When the measurement started.
     pub taken: jiff::Timestamp,
     /// Every link.
     pub matrix: NetworkMatrix,
-    /// Which of them are worse than the others.
+    /// Which links are worse than the others.
     pub judgement: NetworkJudgement,
 }
 
@@ -110,10 +110,11 @@ impl NetworkReport {
     }
 }
 
-/// Measures the network between the hosts of a fleet, without storage. It is kept as a run is.
+/// Measures the network between the hosts of a fleet, without storage. The measurement is stored like a run.
 ///
 /// # Errors
-/// The results file cannot be written, the hosts cannot be had, what is asked for names none of them, or a stop came.
+/// The results file cannot be written, the hosts are not available, the request names unknown hosts, or a stop was
+/// requested.
 pub fn network(
     request: &NetworkRequest,
     events: &Arc<dyn Events>,
@@ -138,7 +139,7 @@ pub fn network(
     Ok(NetworkReport { taken, matrix, judgement })
 }
 
-/// The agents on all hosts.
+/// Starts the agents on all hosts.
 fn start(
     request: &NetworkRequest,
     events: &Arc<dyn Events>,
@@ -185,7 +186,7 @@ fn between(
     }
 }
 
-/// The links that are asked for.
+/// The requested links.
 fn wanted(choice: &LinkChoice, hosts: &[String]) -> Result<Vec<LinkDirection>, String> {
     let count = u32::try_from(hosts.len()).map_err(|_| "more hosts than can be numbered".to_owned())?;
     if count < 2 {
@@ -233,8 +234,8 @@ fn line(matrix: &NetworkMatrix, link: &NetworkLink) -> String {
     format!("{}, {streams}{way}: {outcome}", matrix.name(link.from, link.to))
 }
 
-/// Finds how large packets may be on links of which that is not known yet, before they are loaded: probes of a full link get
-/// lost, and what the kernel learns by them the load needs.
+/// Finds the path MTU of links where it is still unknown, before they are loaded: a full link would lose probes, and
+/// the load depends on what the kernel learns from them.
 fn probe(measures: &dyn MeasureLinks, matrix: &mut NetworkMatrix, links: &[LinkDirection]) {
     let all = links.iter().copied();
     let new: Vec<LinkDirection> = all.filter(|(from, to)| matrix.path_mtu(*from, *to).is_none()).collect();

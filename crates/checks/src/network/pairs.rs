@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-/// A direction between two hosts, by their numbers.
+/// A direction between two hosts, as host numbers.
 pub type LinkDirection = (u32, u32);
 
-/// Every two hosts: one direction of each pair, or both.
+/// Every pair of hosts: one direction of each pair, or both.
 pub fn every(hosts: u32, both: bool) -> Vec<LinkDirection> {
     let pairs = (0..hosts).flat_map(|from| (from + 1..hosts).map(move |to| (from, to)));
     pairs.flat_map(|(a, b)| [Some((a, b)), both.then_some((b, a))]).flatten().collect()
 }
 
-/// Reads `a:b,c:d`: from the first to the second of each.
+/// Parses `a:b,c:d`: from the first to the second of each pair.
 ///
 /// # Errors
 /// One line: what is wrong, and how to write it.
@@ -25,7 +25,7 @@ pub fn named(text: &str, hosts: &[String]) -> Result<Vec<LinkDirection>, String>
     };
     let mut found = Vec::new();
     for pair in text.split(',').map(str::trim) {
-        // Names of hosts may hold colons themselves: every place is tried.
+        // Host names may contain colons themselves: every split is tried.
         let split = pair.match_indices(':').map(|(at, _)| (&pair[..at], &pair[at + 1..]));
         let known = split.clone().find(|(a, b)| hosts.iter().any(|h| h == a) && hosts.iter().any(|h| h == b));
         let Some((from, to)) = known.or_else(|| split.clone().next()) else {
@@ -43,12 +43,12 @@ pub fn named(text: &str, hosts: &[String]) -> Result<Vec<LinkDirection>, String>
     Ok(found)
 }
 
-/// Rounds in which no host has two links, so that those of a round do not share a card; every direction once. They are those
-/// of a tournament, in which each host meets another one in each round (the circle method).
+/// Rounds in which no host has two links, so that links of a round share no NIC; every direction occurs once. They
+/// follow a round-robin tournament, in which each host meets another one in each round (the circle method).
 pub fn rounds(links: &[LinkDirection], hosts: u32) -> Vec<Vec<LinkDirection>> {
     let mut left: BTreeSet<LinkDirection> = links.iter().copied().collect();
     let mut rounds = Vec::new();
-    // With an odd number one host rests in each round.
+    // With an odd number, one host rests in each round.
     let seats = hosts + hosts % 2;
     for turn in 0..seats.saturating_sub(1) {
         for reverse in [false, true] {
@@ -68,7 +68,7 @@ pub fn rounds(links: &[LinkDirection], hosts: u32) -> Vec<Vec<LinkDirection>> {
     rounds
 }
 
-/// Who meets whom: seat 0 stays, the others go round.
+/// The opponent of a seat: seat 0 stays, the others rotate.
 fn meets(seats: u32, turn: u32, at: u32) -> (u32, u32) {
     let round = seats - 1;
     let place = |seat: u32| 1 + (seat + turn) % round;

@@ -1,4 +1,4 @@
-//! How large a packet may be on a link: one host answers, the other sends packets that may not be fragmented.
+//! Path MTU of a link: one host answers, the other sends packets that may not be fragmented.
 
 use fleet::{Act, Reply};
 use stats::NetworkPathMtu;
@@ -6,7 +6,7 @@ use stats::NetworkPathMtu;
 use super::links::{HostGroupLinks, LinkFlow};
 use super::pairs::LinkDirection;
 
-/// Probes one link; both of its hosts may be busy with others meanwhile.
+/// Probes one link; both hosts may be measuring other links meanwhile.
 pub fn probe(links: &HostGroupLinks<'_>, (from, to): LinkDirection, port: u16) -> NetworkPathMtu {
     let unknown = NetworkPathMtu { from, to, ..NetworkPathMtu::default() };
     match links.with_open((from, to), port, 1, &|flow| ask(links, flow)) {
@@ -17,7 +17,7 @@ pub fn probe(links: &HostGroupLinks<'_>, (from, to): LinkDirection, port: u16) -
     }
 }
 
-/// The largest packet that arrives, and the largest that the sender believes in.
+/// The largest packet that arrives, and the largest that the sender assumes possible.
 fn ask(links: &HostGroupLinks<'_>, flow: &LinkFlow) -> Result<(u32, u32), String> {
     let act = |member: usize, act: &Act| {
         let (_, answer) = links.host_group.act(&[member], flow.site, act).into_iter().next()?;

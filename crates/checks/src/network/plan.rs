@@ -1,4 +1,5 @@
-//! Which links are measured at the same time, and all of it as a plan: a cell for each direction and number of streams.
+//! Which links are measured at the same time, and the whole measurement as a plan: a cell per direction and number of
+//! streams.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -12,26 +13,26 @@ use crate::error::CheckError;
 
 /// The experiment's name in results.
 const NAME: &str = "network";
-/// Workers of a link: a core drives several streams, but not a fast card alone.
+/// Maximum workers of a link: a core drives several streams, but cannot fill a fast NIC alone.
 const MAX_WORKERS: u32 = 8;
 
-/// Links that are measured at the same time, each on a port of its own.
+/// Links measured at the same time, each on its own port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkStep {
-    /// TCP connections of each.
+    /// TCP connections per link.
     pub streams: u32,
-    /// Each is loaded in both directions.
+    /// Each link is loaded in both directions.
     pub both_ways: bool,
-    /// One direction of each; the other follows from `both_ways`.
+    /// One direction of each link; `both_ways` implies the other.
     pub links: Vec<LinkDirection>,
-    /// The cell of the first direction; those of the others follow.
+    /// The cell of the first direction; the others follow.
     pub first_cell: u32,
 }
 
 impl LinkStep {
     /// Every direction that is loaded.
     pub fn directions(&self) -> Vec<LinkDirection> {
-        // Both ways is two links that are measured at the same time.
+        // Both ways means two links measured at the same time.
         match self.both_ways {
             false => self.links.clone(),
             true => self.links.iter().flat_map(|(from, to)| [(*from, *to), (*to, *from)]).collect(),
@@ -50,11 +51,11 @@ pub fn way((streams, both_ways): (u32, bool)) -> String {
     if both_ways { format!("{streams}, both ways at once") } else { streams }
 }
 
-/// All links in all ways, in the order in which they are measured.
+/// All links with all variants, in measurement order.
 pub fn steps(request: &NetworkRequest, links: &[LinkDirection], hosts: usize) -> Vec<LinkStep> {
     let mut rounds = pairs::rounds(links, u32::try_from(hosts).unwrap_or(u32::MAX));
     if !request.parallel {
-        // One link at a time, in the order of the rounds: a host rests between its links where that can be.
+        // One link at a time, in round order, so that hosts rest between their links where possible.
         rounds = rounds.into_iter().flatten().map(|link| vec![link]).collect();
     }
     let mut ways: Vec<(u32, bool)> = request.streams.iter().map(|streams| (*streams, false)).collect();
@@ -77,17 +78,17 @@ pub fn steps(request: &NetworkRequest, links: &[LinkDirection], hosts: usize) ->
     steps
 }
 
-/// A plan without links: of a measurement that did not get so far.
+/// A plan without links, for a measurement that did not get that far.
 ///
 /// # Errors
-/// The plan's text is not understood, which is a defect.
+/// The plan's text does not parse, which is a defect.
 pub fn without_links(load: &LinkLoad) -> Result<Plan, CheckError> {
     let mut plan = of_streams(1, load).map_err(CheckError::Failure)?;
     plan.cells.clear();
     Ok(plan)
 }
 
-/// A cell for each direction of each step: what its receiver does, as an experiment file would say it.
+/// A cell for each direction of each step: the receiver's work, as an experiment file would describe it.
 ///
 /// # Errors
 /// As [`without_links`].
@@ -114,7 +115,7 @@ pub fn of_network(
             let port = load.port.saturating_add(u16::try_from(place).unwrap_or(u16::MAX));
             cell.index = step.first_cell + place;
             cell.name = format!("{} → {}, {way}", host(from), host(to));
-            // What is compared between two measurements: the same link in the same way.
+            // The unit of comparison between two measurements: the same link with the same variant.
             cell.workload_name = way;
             cell.point = BTreeMap::from([("from".to_owned(), host(from)), ("to".to_owned(), host(to))]);
             cell.target.name = NAME.to_owned();
@@ -154,7 +155,7 @@ fn templates(streams: u32, load: &LinkLoad) -> Result<[Cell; 2], String> {
     Ok([cell("receive")?, cell("send")?])
 }
 
-/// Both sides of a link as an experiment file would say them; the address is put in.
+/// Both sides of a link as an experiment file would describe them; the address is filled in.
 fn of_streams(streams: u32, load: &LinkLoad) -> Result<Plan, String> {
     let jobs = (1..=streams.min(MAX_WORKERS)).rev().find(|jobs| streams.is_multiple_of(*jobs)).unwrap_or(1);
     let lanes = streams / jobs;

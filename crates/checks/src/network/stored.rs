@@ -1,4 +1,4 @@
-//! A measurement of the network in the results file: a run whose cells are the links, each in every way it was measured.
+//! A network measurement in the results file: a run whose cells are the links, once per variant.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,19 +16,19 @@ use super::words;
 use crate::error::CheckError;
 use crate::stored::{RunMaker, StoredRun, judged};
 
-/// Keeps the links of a network as they are measured, also those that are measured at the same time.
+/// Stores the links of a network as they are measured, including links measured at the same time.
 pub struct StoredLinks {
     inner: Mutex<Inner>,
 }
 
 struct Inner {
     run: StoredRun,
-    /// What became of each link so far: it is judged beside the others.
+    /// The record of each link so far: links are judged against each other.
     cells: Vec<CellRecord>,
 }
 
 impl StoredLinks {
-    /// Keeps the run with its hosts, all of its cells pending.
+    /// Stores the run with its hosts, all of its cells pending.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -51,22 +51,22 @@ impl StoredLinks {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A link begins; when.
+    /// Starts a link; returns the start time.
     pub fn begin_cell(&self, cell: u32) -> Timestamp {
         self.inner().run.begin_cell(cell)
     }
 
-    /// What arrived in an interval.
+    /// Stores an interval of received data.
     pub fn interval(&self, cell: u32, interval: &Interval) {
         self.inner().run.interval(cell, interval);
     }
 
-    /// What a host of the link did; `at_ns` since its measured window began.
+    /// Stores a sample of one of the link's hosts; `at_ns` counts from the start of its measured window.
     pub fn sample(&self, cell: u32, host: &str, at_ns: u64, sample: &HostSample) {
         self.inner().run.sample(cell, host, at_ns, sample);
     }
 
-    /// A link is over.
+    /// Ends a link.
     pub fn end_cell(&self, cell: u32, started: Timestamp, measured: Result<CellResult, String>, cut: bool) {
         let (state, result, failure) = match measured {
             Ok(result) if cut => (State::Interrupted, Some(result), None),
@@ -85,7 +85,8 @@ impl StoredLinks {
         inner.cells.push(record);
     }
 
-    /// All links are measured: what is wrong with one is said of its cell, and of the run. Says where it is.
+    /// Ends a complete measurement: records each link's faults with its cell and with the run. Reports where it is
+    /// stored.
     pub fn finish(
         self,
         steps: &[LinkStep],
@@ -121,13 +122,13 @@ impl StoredLinks {
         run.finish(stop, events);
     }
 
-    /// The measurement did not come to its end.
+    /// Ends an incomplete measurement.
     pub fn fail(self, error: &CheckError, stop: &StopToken, events: &dyn Events) {
         self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).run.fail(error, stop, events);
     }
 }
 
-/// What is wrong with a link in this way of measuring it.
+/// What is wrong with a link in this variant.
 fn doubts(
     matrix: &NetworkMatrix,
     judgement: &NetworkJudgement,
@@ -145,7 +146,7 @@ fn doubts(
     doubts
 }
 
-/// What the sending kernel says of a link, as evidence beside its figures.
+/// Adds the sending kernel's view of a link as evidence beside its figures.
 pub fn evidence(result: &mut CellResult, tcp: &LinkFacts, addresses: [Option<&String>; 2]) {
     let mut fact = |name: &str, value: Option<String>| {
         value.map(|value| result.target.insert(name.to_owned(), value));

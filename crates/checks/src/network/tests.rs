@@ -1,4 +1,4 @@
-//! The whole command over links that are made up.
+//! The whole command over made-up links.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -27,14 +27,14 @@ fn request() -> NetworkRequest {
     }
 }
 
-/// Nobody watches.
+/// Ignores all events.
 struct Unseen;
 
 impl Events for Unseen {
     fn event(&self, _: RunEvent<'_>) {}
 }
 
-/// Every link carries 100 MB/s for each stream, but one; it remembers what was asked at the same time.
+/// Every link carries 100 MB/s per stream, except one; it records which links were measured at the same time.
 #[derive(Default)]
 struct MadeUp {
     bad: Option<LinkDirection>,

@@ -1,4 +1,4 @@
-//! What the measured network comes to, in words.
+//! The results of a network measurement, in words.
 
 use stats::{
     Degraded, LinkFacts, NetworkFinding, NetworkJudgement, NetworkLink, NetworkMatrix, NetworkPathMtu,
@@ -7,7 +7,7 @@ use units::ByteRate;
 
 use super::plan::way;
 
-/// Everything that is wrong, or that nothing is; a line each.
+/// Every fault, or the statement that there is none; a line each.
 pub fn verdict(matrix: &NetworkMatrix, judgement: &NetworkJudgement) -> Vec<String> {
     let mut lines: Vec<String> = judgement.findings.iter().map(|finding| sentence(matrix, finding)).collect();
     for (from, to) in &judgement.failed {
@@ -31,7 +31,7 @@ pub fn verdict(matrix: &NetworkMatrix, judgement: &NetworkJudgement) -> Vec<Stri
     lines
 }
 
-/// Packets that vanish because they are large.
+/// A path on which large packets vanish.
 pub fn black_hole(matrix: &NetworkMatrix, path: &NetworkPathMtu) -> Option<String> {
     let (arrives, sent) = path.black_hole()?;
     Some(format!(
@@ -61,7 +61,7 @@ fn not_probed(matrix: &NetworkMatrix) -> Option<String> {
     ))
 }
 
-/// What is degraded, by how much, and why that is no chance.
+/// What is degraded, by how much, and why that is not chance.
 pub fn sentence(matrix: &NetworkMatrix, finding: &NetworkFinding) -> String {
     let (what, facts) = match finding.of {
         Degraded::Host(host) => (format!("Degraded: every link of {}", matrix.host(host)), String::new()),
@@ -86,7 +86,7 @@ pub fn sentence(matrix: &NetworkMatrix, finding: &NetworkFinding) -> String {
     )
 }
 
-/// What the kernel says of a degraded link.
+/// What the kernel reports about a degraded link.
 fn why(tcp: &LinkFacts) -> String {
     let mut parts = Vec::new();
     if tcp.retransmits > 0 {
