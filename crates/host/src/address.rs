@@ -1,19 +1,20 @@
-//! By which address others reach this host, as far as it can tell itself.
+//! The address at which other hosts reach this one, as far as it can tell.
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 /// Name of the fact in an agent's hello.
 pub const ADDRESS: &str = "address";
-/// Addresses of documentation (RFC 5737, RFC 3849), which lie behind the default route. No packet is sent to them.
+/// Documentation addresses (RFC 5737, RFC 3849), which are reached by the default route. No packet is sent to them.
 const ELSEWHERE: [&str; 2] = ["192.0.2.1:9", "[2001:db8::1]:9"];
 
-/// The address that the ssh connection came to under which this process runs, else that of the default route's interface.
+/// The local address of the ssh connection that started this process, else that of the default route's interface.
 pub fn own() -> Option<IpAddr> {
     let ssh = std::env::var("SSH_CONNECTION").ok();
     ssh.as_deref().and_then(of_ssh).or_else(of_default_route)
 }
 
-/// The third word of `SSH_CONNECTION` (ssh(1)), when it is this host's: other launchers hand the variable on to other hosts.
+/// The third word of `SSH_CONNECTION` (ssh(1)), if it is this host's address: other launchers pass the variable on to
+/// other hosts.
 fn of_ssh(connection: &str) -> Option<IpAddr> {
     let ip: IpAddr = connection.split_whitespace().nth(2)?.parse().ok()?;
     (is_of_a_host(ip) && UdpSocket::bind((ip, 0)).is_ok()).then_some(ip)
@@ -28,7 +29,7 @@ fn of_default_route() -> Option<IpAddr> {
     })
 }
 
-/// Whether others could reach one host there.
+/// Whether the address identifies one host that others could reach.
 pub fn is_of_a_host(ip: IpAddr) -> bool {
     !(ip.is_loopback() || ip.is_unspecified() || ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST))
 }

@@ -1,14 +1,14 @@
-//! The client on which a run was made: whatever may explain a number later, as the system gives it.
+//! The client's environment during a run: system facts that may explain a number later.
 //!
-//! Everything comes from /proc, /sys and cgroups, which any user may read (proc(5), sysfs(5), cgroups(7)).
-//! What is not there is left out. Addresses with a user's name in them are kept without it.
+//! All facts come from /proc, /sys and cgroups, which any user may read (proc(5), sysfs(5), cgroups(7)). Missing facts
+//! are skipped. User names are removed from addresses.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use store::Environment;
 
-/// Collects the facts; `reactor` is what was chosen, with the refusal of io_uring if there was one; `command` is the command
+/// Collects the facts; `reactor` is the chosen reactor, with the refusal of io_uring if any; `command` is the command
 /// line of the run, without secrets ([`command_line`]).
 pub fn capture(reactor: &[(&str, String)], command: &str) -> Environment {
     let root = Path::new("/");
@@ -92,14 +92,14 @@ fn memory_bytes(root: &Path) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Memory in which files can be cached: the machine's, or what the container may have of it; in bytes.
+/// Memory available for caching files, in bytes: the machine's, or the container's limit.
 pub fn cache_bytes() -> Option<u64> {
     let machine = memory_bytes(Path::new("/"))?;
     let limit = read(Path::new("/"), "sys/fs/cgroup/memory.max").and_then(|text| text.parse().ok());
     Some(limit.map_or(machine, |limit: u64| limit.min(machine)))
 }
 
-/// Every network card that is up, but for loopback.
+/// Every NIC that is up, except loopback.
 fn cards(root: &Path, facts: &mut Facts) {
     let Ok(list) = std::fs::read_dir(root.join("sys/class/net")) else { return };
     for card in list.filter_map(Result::ok) {
@@ -108,14 +108,14 @@ fn cards(root: &Path, facts: &mut Facts) {
         if name == "lo" || file("operstate").as_deref() == Some("down") {
             continue;
         }
-        // The kernel answers -1 or an error where there is no physical link.
+        // The kernel reports -1 or an error where there is no physical link.
         let speed = file("speed").filter(|speed| speed.parse().is_ok_and(|mbit: i64| mbit > 0));
         keep(facts, &format!("nic.{name}.speed"), speed.map(|mbit| format!("{mbit} Mbit/s")));
         keep(facts, &format!("nic.{name}.mtu"), file("mtu"));
     }
 }
 
-/// What a container or a service manager allows this process.
+/// Limits that a container or a service manager imposes on this process.
 fn limits(root: &Path, facts: &mut Facts) {
     keep(facts, "cgroup.path", read(root, "proc/self/cgroup").map(|text| text.replace('\n', " ")));
     let bounded = |text: &String| !text.starts_with("max");
@@ -131,10 +131,10 @@ fn limits(root: &Path, facts: &mut Facts) {
     facts.insert("container".into(), if container { "yes" } else { "no" }.into());
 }
 
-/// Words in the names of options whose values are secret (`--http_s3_key=…`).
+/// Words in names of options with secret values (`--http_s3_key=…`).
 const SECRET: [&str; 4] = ["key", "pass", "secret", "token"];
 
-/// The command line; secrets are left out, and of an address with a user in it the user.
+/// The command line without secrets, and without user names in addresses.
 pub fn command_line(arguments: impl Iterator<Item = String>) -> String {
     let mut secret_follows = false;
     let shown = arguments.map(|argument| {
@@ -164,8 +164,8 @@ pub fn without_user(text: &str) -> String {
     }
 }
 
-/// How the file system below a path is mounted: `ext4 rw,relatime on /dev/sda1 at /mnt`; the longest mount point
-/// that the path lies under, from /proc/self/mountinfo (proc(5)).
+/// How the file system of a path is mounted: `ext4 rw,relatime on /dev/sda1 at /mnt`; the longest matching mount point
+/// in /proc/self/mountinfo (proc(5)).
 pub fn mount_of(path: &Path) -> Option<(String, String)> {
     let info = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     mount_in(&info, &path.canonicalize().ok()?)
@@ -180,7 +180,7 @@ fn mount_in(info: &str, path: &Path) -> Option<(String, String)> {
         let mut after = after.split(' ');
         let (Some(kind), Some(device)) = (after.next(), after.next()) else { continue };
         let point = point.replace("\\040", " ");
-        // Of two mounts on one point the later hides the earlier.
+        // Of two mounts on the same point, the later hides the earlier.
         let longer = best.as_ref().is_none_or(|(known, _)| known.len() <= point.len());
         if path.starts_with(&point) && longer {
             let more = after.next().unwrap_or_default();

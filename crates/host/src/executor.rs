@@ -1,4 +1,4 @@
-//! This process as one that carries out a run: it opens targets, keeps their journals, and runs stages on them.
+//! This process as an executor of a run: it opens targets, keeps their journals, and runs stages on them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,45 +13,45 @@ use targets::{ClearedFiles, HeldSecrets, OpenContext, ProcessEnvironment, Secret
 
 use super::host_target::HostTarget;
 
-/// The most targets that are open at once.
+/// Maximum targets open at once.
 const MAX_SITES: usize = 100_000;
 
-/// This process as one of those that carry out a run.
+/// This process as one of a run's executors.
 pub struct LocalExecutor {
-    /// Where the journals lie; `None`: at the usual place.
+    /// The journal directory; `None`: the default.
     journals: Option<PathBuf>,
-    /// Of the run that this process leads; an agent is sent its keys with each target.
+    /// Credentials of the run that this process coordinates; an agent receives them with each target.
     secrets: Arc<dyn Secrets>,
     /// Files that the run may overwrite.
     cleared: ClearedFiles,
-    /// Where dumps of damaged blocks are written.
+    /// Directory for dumps of damaged blocks.
     directory: PathBuf,
-    /// Tells the connections and workers of this run from others' in the process.
+    /// Distinguishes the connections and workers of this run from others in the process.
     scope: Scope,
     shared: Mutex<Shared>,
 }
 
 #[derive(Default)]
 struct Shared {
-    /// The journals that are open, by their run.
+    /// Open journals, by run.
     runs: BTreeMap<RunId, Run>,
     sites: BTreeMap<SiteId, Arc<HostTarget>>,
 }
 
 impl LocalExecutor {
-    /// For the process that leads, whose journal is open already; dumps of damaged blocks are written to `directory`.
+    /// For the coordinator, whose journal is already open; dumps of damaged blocks are written to `directory`.
     pub fn of_run(run: &Run, secrets: Arc<dyn Secrets>, directory: PathBuf) -> Self {
         let executor = Self { secrets, directory, ..Self::new(None) };
         executor.know(run);
         executor
     }
 
-    /// Targets are opened for another run, too, whose journal is open already.
+    /// Registers another run, whose journal is already open, so that targets can be opened for it.
     pub fn know(&self, run: &Run) {
         self.shared().runs.insert(run.id().clone(), run.clone());
     }
 
-    /// For an agent; its journals lie in this directory, or at the usual place. Dumps are written to its current directory.
+    /// For an agent, with its journal directory or the default one. Dumps are written to its current directory.
     pub fn new(journals: Option<PathBuf>) -> Self {
         Self {
             journals,
@@ -67,9 +67,9 @@ impl LocalExecutor {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The journal of this id, opened when it is first asked for.
+    /// The journal with this id, opened on first use.
     fn journal(&self, id: &RunId) -> Result<Run, HostRefusal> {
-        // Held while it is opened: of two targets that are opened at once, the second takes the first one's.
+        // Locked while it opens: of two targets opened at once, the second uses the first one's journal.
         let mut shared = self.shared();
         if let Some(run) = shared.runs.get(id) {
             return Ok(run.clone());
@@ -80,7 +80,7 @@ impl LocalExecutor {
         Ok(run)
     }
 
-    /// Where the journals of this process lie.
+    /// The journal directory of this process.
     fn journals(&self) -> Result<Journal, ProvisionError> {
         let directory = match &self.journals {
             Some(directory) => directory.clone(),
@@ -95,7 +95,7 @@ impl LocalExecutor {
     }
 }
 
-/// What a target refuses, for who leads.
+/// A target's refusal, for the coordinator.
 pub(super) fn refusal(error: &TargetError) -> HostRefusal {
     let kind = match error {
         TargetError::Driver(error) => Some(error.kind),
@@ -114,7 +114,7 @@ impl HostExecutor for LocalExecutor {
         let (run, place) = (self.journal(&id(&opening.run)?)?, id(&opening.place)?);
         for settled in &opening.settled {
             if let (Ok(id), Ok(journal)) = (settled.parse::<RunId>(), self.journals()) {
-                // One that is not there, or is of a run that is alive, is none of those that were meant.
+                // A journal that is missing, or whose run is alive, is not one of those meant.
                 let _ = provision::forget(&journal, &id);
             }
         }
@@ -165,7 +165,7 @@ impl HostExecutor for LocalExecutor {
             Ok((site, plan))
         });
         let (site, plan) = stage.inspect_err(|_| {
-            // Nobody waits for a stage that does not come.
+            // Nobody must wait for a stage that will not start.
             beside.rendezvous.as_ref().inspect(|rendezvous| rendezvous.leave());
         })?;
         drop(beside);
@@ -196,7 +196,7 @@ impl HostExecutor for LocalExecutor {
         }
         for run in runs.into_values() {
             told.extend(run.remaining());
-            // A journal that cannot be removed is found by `manometer cleanup`.
+            // `manometer cleanup` finds a journal that cannot be removed.
             let _ = run.finish();
         }
         told
@@ -209,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    /// Two targets of one run that are opened at the same moment on an agent.
+    /// Two targets of one run, opened at the same moment on an agent.
     #[test]
     fn a_journal_that_is_asked_for_by_several_at_once_is_opened_once() {
         let directory = tempfile::tempdir().unwrap();

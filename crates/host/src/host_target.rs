@@ -1,4 +1,4 @@
-//! A target that is open on this host, for one cell.
+//! A target opened on this host for one cell.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,13 +16,13 @@ use targets::{Entered, LaidOut, LayOutStage, OpenContext, OpenTarget, Patience};
 use super::executor::refusal;
 use crate::{environment, load, sparse_check};
 
-/// A target, the part of its data that is this host's, and what was done to it.
+/// A target, this host's part of its data, and what was done to it.
 pub struct HostTarget {
     pub(super) cell: Cell,
     pub(super) seed: u64,
     pub(super) draws: u64,
     pub(super) own_cores: bool,
-    /// Where dumps of damaged blocks are written.
+    /// Directory for dumps of damaged blocks.
     pub(super) directory: PathBuf,
     pub(super) reactor: reactor::BackendChoice,
     pub(super) patience: Patience,
@@ -32,15 +32,15 @@ pub struct HostTarget {
     /// What this host loads.
     pub(super) loaded: DataSet,
     pub(super) laid_out: Mutex<LaidOut>,
-    /// Answers probes of the path's MTU, once that was asked for.
+    /// Answers path MTU probes, once requested.
     responder: Mutex<Option<MtuResponder>>,
     written: Mutex<ContentSummary>,
-    /// The files or objects that the last stage wrote anew.
+    /// The files or objects that the last stage wrote from scratch.
     new_data: Mutex<Option<DataSet>>,
 }
 
 impl HostTarget {
-    /// Opens a target as this host is to see it.
+    /// Opens a target from this host's point of view.
     pub fn open(opening: &OpenOrder, context: &OpenContext, directory: &Path) -> Result<Self, HostRefusal> {
         let cell = (*opening.cell).clone();
         let reactor = opening.reactor.parse().map_err(|error: String| HostRefusal::failed(error))?;
@@ -85,7 +85,7 @@ impl HostTarget {
         })
     }
 
-    /// What the side that leads must know of it.
+    /// The facts that the coordinator needs.
     pub fn facts(&self) -> SiteFacts {
         let kind = match self.own.shape() {
             DataShape::Files { .. } => "files",
@@ -115,12 +115,12 @@ impl HostTarget {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What the last stage wrote anew, if one did.
+    /// The data set that the last stage wrote from scratch, if any.
     pub(super) fn new_data(&self) -> Option<DataSet> {
         self.new_data.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Does something that takes no part in a measurement.
+    /// Performs an action outside of measurements.
     pub fn act(&self, act: &Act) -> Result<Reply, HostRefusal> {
         let entered = |entered| Reply::Entered { new: entered == Entered::New };
         let told = |error| refusal(&error);
@@ -218,7 +218,7 @@ impl HostTarget {
         Ok(result)
     }
 
-    /// Removes what this host made, unless it is to stay.
+    /// Removes what this host created, unless it is to be kept.
     pub fn abandon(&self) -> Result<(), HostRefusal> {
         match self.cell.stages.clean_up {
             true => self.opened.remove_all().map_err(|error| refusal(&error)),

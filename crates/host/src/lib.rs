@@ -1,6 +1,7 @@
-//! What one host does for a run: it opens targets, keeps their journals, runs stages on them, and says what it is.
+//! What one host does for a run: it opens targets, keeps their journals, runs stages on them, and reports facts about
+//! itself.
 //!
-//! [`LocalExecutor`] is called directly by a run on this host, and by `fleet::serve` in an agent.
+//! A run on this host calls [`LocalExecutor`] directly; in an agent, `fleet::serve` calls it.
 
 mod address;
 pub mod environment;

@@ -1,4 +1,4 @@
-//! From a cell of the plan to what the engine is asked to do.
+//! Translates a cell of the plan into the engine's terms.
 
 use std::time::Duration;
 
@@ -6,30 +6,30 @@ use drivers::Payload;
 use experiment::{Arrivals, Cell, ErrorPolicy, Prepare, RateFrom, RateStep, SteadyRule, TargetKind};
 use metrics::OpKind;
 
-/// How long operations in flight are waited for once a measurement is over.
+/// Maximum wait for operations in flight after a measurement.
 pub const DRAIN: Duration = Duration::from_secs(10);
-/// Bytes of one operation that fills or verifies.
+/// Bytes per operation when filling or verifying.
 const LARGE_BLOCK: u64 = 1 << 20;
-/// Bytes of one that verifies at least, where the file has this many.
+/// Minimum bytes per operation when verifying, if the file is that large.
 const MIN_BLOCK: u64 = 64 << 10;
-/// Longer than anything is filled or verified.
+/// Longer than any filling or verification takes.
 pub const WITHOUT_LIMIT: Duration = Duration::from_secs(400 * 24 * 3600);
 
-/// Length of the intervals, in seconds: a second, or less where the measurement is short, so that there are enough
-/// of them for the rule to judge by.
+/// Length of the intervals, in seconds: one second, or less for a short measurement, so that the rule has enough of
+/// them.
 pub fn interval_s(measured_s: f64) -> f64 {
     let wanted = measured_s / 120.0;
     if wanted >= 1.0 {
         return 1.0;
     }
-    // Tenths of a second, which people can add up; below 12 seconds a tenth.
+    // Tenths of a second, which people can add up; below 12 seconds one tenth.
     ((wanted * 10.0).ceil() / 10.0).clamp(0.1, 1.0).min(measured_s)
 }
 
-/// Seconds that a measurement lasts at most.
+/// Maximum duration of a measurement, in seconds.
 pub fn limit_s(cell: &Cell) -> f64 {
     match cell.steady {
-        // What ends by itself does so when it has done its amount; its time is the longest that it may take.
+        // A load that ends by itself does so when its amount of work is done; its time is an upper limit.
         SteadyRule::None if !cell.workload.ends_by_itself() => cell.stages.measure_at_least_s,
         _ => cell.stages.measure_at_most_s.max(cell.stages.measure_at_least_s),
     }
@@ -40,32 +40,32 @@ pub fn writes(cell: &Cell) -> bool {
     cell.workload.does(OpKind::changes_data)
 }
 
-/// Whether a device that this cell loads is written to, to prepare it or by the load.
+/// Whether this cell writes to a device that it loads, in preparation or by the load.
 pub fn changes_device(cell: &Cell) -> bool {
     writes(cell) || matches!(cell.stages.prepare, Prepare::Fill | Prepare::FillAlways)
 }
 
-/// Whether anything is made or written on a target of this kind: a place of our own, what prepares it, or the load's data.
+/// Whether anything is created or written on a target of this kind: our own place, the preparation, or the load's data.
 pub fn changes_target(cell: &Cell, kind: &TargetKind) -> bool {
     if kind.device { changes_device(cell) } else { writes(cell) || cell.stages.prepare != Prepare::Keep }
 }
 
-/// Whether the load makes or removes files or objects, so that the set of them is another afterwards.
+/// Whether the load creates or removes files or objects, and so changes the set of them.
 pub fn makes_or_removes(cell: &Cell) -> bool {
     cell.workload.does(OpKind::makes_or_removes)
 }
 
-/// Whether anything is compared with what was written.
+/// Whether read data is compared with what was written.
 pub fn verifies(cell: &Cell) -> bool {
     cell.workload.verifies() || cell.stages.verify
 }
 
-/// The payload of a cell: the same in each run of the same experiment, so that data that was kept can be verified.
+/// The payload of a cell: the same in every run of an experiment, so that kept data can be verified.
 pub fn payload(cell: &Cell, seed: u64) -> Payload {
     Payload::new(seed).with(cell.workload.compressible(), cell.workload.dedupe())
 }
 
-/// Errors that end a cell's measurement.
+/// Number of errors that ends a cell's measurement.
 pub fn error_limit(policy: ErrorPolicy) -> Option<u64> {
     match policy {
         ErrorPolicy::Continue => None,
@@ -74,24 +74,23 @@ pub fn error_limit(policy: ErrorPolicy) -> Option<u64> {
     }
 }
 
-/// Bytes of one operation that verifies what a cell left: small enough to say where something is wrong, large enough
-/// to get through.
+/// Bytes per operation when verifying what a cell left: small enough to locate an error, large enough to finish.
 pub fn verify_block(cell: &Cell, item_bytes: u64) -> u64 {
     let largest = cell.workload.block_sizes().iter().map(|size| size.bytes).max().unwrap_or(0);
     largest.clamp(MIN_BLOCK, LARGE_BLOCK).min(item_bytes).max(1)
 }
 
-/// Bytes of one operation that goes over data in files of this size.
+/// Bytes per operation for a full pass over files of this size.
 pub fn large_block(item_bytes: u64) -> u64 {
     LARGE_BLOCK.min(item_bytes).max(1)
 }
 
-/// This many seconds; what cannot be said is without limit.
+/// This many seconds; unlimited if the number cannot be represented.
 pub fn duration(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(WITHOUT_LIMIT)
 }
 
-/// The share of one of this many hosts in a rate that they keep together.
+/// One host's share of a rate that this many hosts generate together.
 pub fn share(arrivals: &Arrivals, hosts: usize) -> Arrivals {
     let part = |rate: f64| rate / hosts as f64;
     match arrivals {

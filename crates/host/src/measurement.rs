@@ -1,4 +1,4 @@
-//! The measurement of a cell as the engine is asked for it: the one place where a mix and a stream part ways.
+//! Builds a cell's measurement for the engine: the only place where mix and stream workloads differ.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -13,15 +13,15 @@ use super::load::{self, DRAIN, duration};
 use super::replay::{self, ReplayError};
 use super::verify_dump;
 
-/// Length of the intervals of a job that takes long, or nobody knows how long: that of fio's samples.
+/// Interval length of a long job, or one of unknown length: that of fio's samples.
 const JOB_INTERVAL: Duration = Duration::from_millis(500);
-/// And of one that is over sooner than this.
+/// A job shorter than this is short.
 const SHORT_JOB_S: f64 = 10.0;
-/// In which case they are so long.
+/// Interval length of a short job.
 const SHORT_JOB_INTERVAL: Duration = Duration::from_millis(100);
 
 impl HostTarget {
-    /// What the engine is asked for, on data of this generation.
+    /// The engine's plan, on data of this generation.
     pub(super) fn measurement(
         &self,
         request: &StageRequest,
@@ -48,7 +48,7 @@ impl HostTarget {
         Ok(plan)
     }
 
-    /// A stage of this request's length, with the cell's workers and lanes: a closed loop until its time is over.
+    /// A stage of the requested length with the cell's workers and lanes: a closed loop until its time is over.
     pub(super) fn timed(
         &self,
         request: &StageRequest,
@@ -61,7 +61,7 @@ impl HostTarget {
             workers: load.jobs,
             lanes_per_worker: load.queue_depth,
             reactor,
-            // Each cell would begin to count cores at the first one.
+            // Otherwise each cell would pin its workers starting at the first core.
             pin: request.alone,
             ramp: duration(request.warm_up_s),
             window: duration(request.limit_s),
@@ -101,7 +101,7 @@ impl HostTarget {
         StagePlan { schedule, ..self.timed(request, workload, reactor) }
     }
 
-    /// Fails when a file with operations cannot be read.
+    /// Fails if a file of operations cannot be read.
     fn stream(
         &self,
         job: &Job,
@@ -131,7 +131,7 @@ impl HostTarget {
         })
     }
 
-    /// One rate for all operations, or else what the load itself says.
+    /// One rate for all operations, else the load's own schedule.
     fn schedule(&self, request: &StageRequest, otherwise: Schedule) -> Schedule {
         match &request.arrivals {
             Arrivals::Closed => otherwise,

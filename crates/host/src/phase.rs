@@ -1,4 +1,4 @@
-//! Stages that write data anew and read it back, without anything that was there before: the phases of a check.
+//! Stages that write new data and read it back, independent of existing data: the phases of a check.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use fleet::{HostRefusal, StageRequest};
 
 use super::host_target::HostTarget;
 
-/// The longest intervals.
+/// Maximum interval length.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Of a short stage there are at least so many: this host is looked at between them.
+/// Minimum number of intervals of a short stage: host samples are taken between them.
 const MIN_INTERVALS: u32 = 4;
 
 impl HostTarget {
-    /// Writes as much as the cell's data is, over again until the stage's time is over.
+    /// Writes the cell's data repeatedly until the stage's time is over.
     pub(super) fn writing(&self, request: &StageRequest, reactor: reactor::BackendChoice) -> StagePlan {
         let workload = StageWorkload::Write { shape: self.own.shape(), limit_bytes: self.own.bytes() };
         self.phase(request, workload, reactor)
     }
 
-    /// Reads again what was written anew.
+    /// Reads the newly written data back.
     pub(super) fn reading(
         &self,
         request: &StageRequest,

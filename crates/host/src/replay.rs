@@ -1,4 +1,4 @@
-//! Operations that are given by a file: fio's iolog format, version 2 and 3 ("Trace file format" in its HOWTO).
+//! Operations recorded in a file: fio's iolog format, versions 2 and 3 ("Trace file format" in its HOWTO).
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use engine::ReplayOp;
 use experiment::{Amount, Cell, Iolog, IologAction, IologFault, Job, Plan, Replay, WeightedOp, read_iolog};
 use metrics::OpKind;
 
-/// The most bytes that are read of one file.
+/// Maximum bytes read from one file.
 const LARGEST: u64 = 4 << 30;
 
-/// A file with operations cannot be replayed. One line: which file, what is wrong with it, and where.
+/// A file of operations cannot be replayed. One line: which file, what is wrong with it, and where.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// It cannot be read.
@@ -20,29 +20,29 @@ pub enum ReplayError {
         /// Why.
         error: std::io::Error,
     },
-    /// It is larger than what is read of one file.
+    /// It exceeds the size limit for one file.
     #[error("read_iolog={file}: it has more than {LARGEST} bytes; split it")]
     TooLarge {
         /// The file.
         file: String,
     },
-    /// A line of it is no operation.
+    /// One of its lines is no operation.
     #[error("{file}:{line}: {text}; {hint}", line = .fault.line, text = .fault.text, hint = .fault.hint)]
     Line {
         /// The file.
         file: String,
-        /// Which line, what is wrong with it, and what to write.
+        /// The line number, what is wrong with it, and what to write.
         fault: IologFault,
     },
     /// Nothing in these files moves data.
     #[error("{files}: there is no read, write or trim in it")]
     Nothing {
-        /// The files, with colons between them.
+        /// The files, separated by colons.
         files: String,
     },
 }
 
-/// Looks at what the jobs of a plan replay, as far as it is there already; an earlier job may still have to write it.
+/// Checks the files that a plan's jobs replay, if they already exist; an earlier job may still have to write one.
 ///
 /// # Errors
 /// As [`named`].
@@ -51,20 +51,20 @@ pub fn look(plan: &Plan) -> Result<(), ReplayError> {
         let replay = cell.workload.stream().and_then(|job| job.replay.as_ref());
         replay.is_some_and(|replay| replay.files.iter().all(|file| std::path::Path::new(file).exists()))
     };
-    // The first job has nothing before it that could write the file.
+    // No job runs before the first one that could write its file.
     let first = plan.cells.first().filter(|cell| replays(cell));
     first.into_iter().chain(plan.cells.iter().filter(is_there)).try_for_each(|cell| named(cell).map(drop))
 }
 
-/// Whether a cell's operations are given by a file.
+/// Whether a cell replays operations from a file.
 pub fn replays(cell: &Cell) -> bool {
     cell.workload.stream().is_some_and(|job| job.replay.is_some())
 }
 
-/// The cell with the files that are named in what it replays, and with its mix of operations.
+/// The cell with the files named in its replay, and with the mix of operations found there.
 ///
 /// # Errors
-/// A file that cannot be read, or has a line that is no operation, or nothing that moves data.
+/// A file cannot be read, has a line that is no operation, or contains nothing that moves data.
 pub fn named(cell: &Cell) -> Result<Cell, ReplayError> {
     let mut cell = cell.clone();
     if let Some(job) = cell.workload.stream_mut()
@@ -92,7 +92,7 @@ pub fn named(cell: &Cell) -> Result<Cell, ReplayError> {
         if all == 0 {
             return Err(ReplayError::Nothing { files: replay.files.join(":") });
         }
-        // Files are used as they are, and grow by what is written: nothing is laid out, as in fio.
+        // Files are used as they are, and grow as they are written: nothing is laid out, as in fio.
         job.files.names.listed = names;
         job.files.names.directories.clear();
         job.files.count = 0;
@@ -108,7 +108,7 @@ pub fn named(cell: &Cell) -> Result<Cell, ReplayError> {
     Ok(cell)
 }
 
-/// What each worker of a cell replays; nothing where the job draws its operations.
+/// The operations that each worker of a cell replays; empty if the job draws its operations.
 ///
 /// # Errors
 /// As [`named`].
@@ -117,7 +117,7 @@ pub fn operations(cell: &Cell, job: &Job) -> Result<Vec<Arc<[ReplayOp]>>, Replay
     let recordings = recordings(replay)?;
     let of_worker = |worker: u32| {
         let number = job.first_number + worker;
-        // As in fio each clone replays the file that is its own, or the only one.
+        // As in fio, each clone replays its own file, or the only one.
         let log = &recordings[number as usize % recordings.len()];
         let place = |name: &String| job.files.names.listed.iter().position(|known| known == name);
         let object = |name: &String| job.files.names.object(number, place(name).unwrap_or(0) as u32);
@@ -127,7 +127,7 @@ pub fn operations(cell: &Cell, job: &Job) -> Result<Vec<Arc<[ReplayOp]>>, Replay
     Ok((0..cell.workload.jobs).map(of_worker).collect())
 }
 
-/// What each file says.
+/// The recording in each file.
 fn recordings(replay: &Replay) -> Result<Vec<Iolog>, ReplayError> {
     let read = |file: &String| {
         let unreadable = |error| ReplayError::Unreadable { file: file.clone(), error };
@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    /// What is said of a plan with one job that replays this file.
+    /// The result for a plan with one job that replays this file.
     fn look_at(path: &std::path::Path) -> Result<(), ReplayError> {
         let text = format!(
             "targets: {{t: 'null:'}}\nworkloads: {{w: {{ops: read, job: {{replay: {{files: ['{}']}}}}}}}}\n",

@@ -1,4 +1,4 @@
-//! After prepare every byte must be on the storage: a file with a hole would be read at the speed of memory.
+//! After prepare, every byte must be on the storage: a hole in a file would be read at memory speed.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -7,15 +7,15 @@ use engine::{DataSet, DataShape};
 use targets::OpenTarget;
 use units::Size;
 
-/// Bytes of a block as `stat(2)` counts them, whatever the file system's own blocks are.
+/// Unit of the block count in `stat(2)`, in bytes, regardless of the file system's own blocks.
 const STAT_BLOCK: u64 = 512;
-/// Smaller files may live in their inode, without any block.
+/// Smaller files may be stored in their inode, without any block.
 const SMALL: u64 = 4096;
 
 /// Checks the size of every file of a data set on this machine, and that space is allocated for all of it.
 ///
 /// # Errors
-/// The first file that is missing, of another size, or has holes; one line.
+/// The first file that is missing, has another size, or has holes; one line.
 pub fn check(opened: &dyn OpenTarget, data_set: &DataSet) -> Result<(), String> {
     let Some(directory) = opened.directory() else { return Ok(()) };
     if !matches!(data_set.shape(), DataShape::Files { .. }) {
@@ -51,7 +51,7 @@ fn check_file(path: &Path, size: u64, compresses: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// File systems that may keep fewer blocks than bytes without holes: they compress or count late.
+/// File systems that may allocate fewer blocks than bytes without holes: they compress, or update the count late.
 fn compressing(directory: &Path) -> bool {
     let mount = super::environment::mount_of(directory);
     mount.is_some_and(|(_, kind)| {

@@ -1,4 +1,4 @@
-//! From what a stage is to do to what the engine is asked for.
+//! Translates a stage request into the engine's plan.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use metrics::OpKind;
 use super::host_target::HostTarget;
 use crate::load::{self, DRAIN, WITHOUT_LIMIT, duration};
 
-/// Threads that fill or verify, at most, unless the cell has more jobs.
+/// Maximum threads that fill or verify, unless the cell has more jobs.
 const MASS_WORKERS: u32 = 4;
-/// Operations that each keeps in flight.
+/// Operations in flight of each.
 const MASS_LANES: u32 = 8;
-/// Filling and verifying give up after this many errors: something is wrong with the target then.
+/// Filling and verifying give up after this many errors: they indicate a problem with the target.
 const MASS_ERRORS: u64 = 100;
 
 impl HostTarget {
-    /// What the engine is asked for; `beside` goes into it.
+    /// The engine's plan; it takes over `beside`.
     pub(super) fn plan(
         &self,
         request: &StageRequest,
@@ -45,11 +45,11 @@ impl HostTarget {
                 }
                 let block_bytes = load::verify_block(&self.cell, self.own.shape().item_bytes());
                 let workload = StageWorkload::Check { data_set: self.own.clone(), block_bytes, written };
-                // Everything is looked at, however much of it is wrong.
+                // Verification covers everything, however many errors there are.
                 StagePlan { error_limit: None, ..mass(workload) }
             }
         };
-        // Each agent would begin to count cores at the first one.
+        // Otherwise each agent would pin its workers starting at the first core.
         plan.pin &= self.own_cores;
         plan.connect_timeout = self.opened.connect_timeout(plan.connect_timeout);
         plan.beside = StageContext {
@@ -61,7 +61,7 @@ impl HostTarget {
         Ok(plan)
     }
 
-    /// A step of making the files of a job.
+    /// A step of laying out a job's files.
     fn lay_out_plan(&self, step: u32, reactor: reactor::BackendChoice) -> Result<StagePlan, HostRefusal> {
         let laid_out = self.laid_out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let stage = laid_out.stages.get(step as usize);
@@ -80,7 +80,7 @@ impl HostTarget {
         })
     }
 
-    /// A stage that goes over all the data once: filling, creating, verifying.
+    /// A stage that passes over all the data once: filling, creating, verifying.
     fn full_pass(&self, workload: StageWorkload, reactor: reactor::BackendChoice) -> StagePlan {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
         let sink = match workload {

@@ -1,4 +1,4 @@
-//! What an interval costs: bytes in the file, time of the thread that hands it over, time until it is in the file,
+//! The cost of an interval: bytes in the file, time of the thread that hands it over, time until it is in the file,
 //! time to read it back. `cargo bench -p store` prints the table that docs/results.md quotes.
 
 #![allow(clippy::unwrap_used)] // a benchmark may fail loudly
@@ -15,8 +15,8 @@ use store::Store;
 /// Seconds of measurement that are written.
 const INTERVALS: u32 = 900;
 
-/// A cell: its name, its operations each with operations a second, median latency in nanoseconds and spread (sigma of the
-/// logarithm), and whether there is a rate.
+/// A cell: its name, its operations, each with operations per second, median latency in nanoseconds and spread (sigma
+/// of the logarithm), and whether it has a rate.
 type Case = (&'static str, &'static [(OpKind, u64, f64, f64)], bool);
 
 const CASES: [Case; 5] = [
@@ -36,7 +36,8 @@ fn now() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// Latencies spread about the median as logarithms of a sum of uniform numbers, which is close to normal.
+/// Latencies whose logarithm is distributed around that of the median as a sum of uniform numbers, which is close to
+/// normal.
 fn fill(histogram: &mut Histogram, count: u64, median: f64, spread: f64, random: &mut fastrand::Rng) {
     for _ in 0..count {
         let normal = (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
@@ -83,7 +84,7 @@ fn main() {
         writer.flush().unwrap();
         let empty = file_bytes(&store);
         let mut random = fastrand::Rng::with_seed(1);
-        // A few different seconds, again and again: making histograms is slower than keeping them.
+        // A few different seconds, repeated: generating histograms is slower than storing them.
         let made: Vec<Interval> = (0..20).map(|index| make(index, case, &mut random)).collect();
         let (mut handed, mut written) = (Vec::new(), Vec::new());
         for index in 0..INTERVALS {
@@ -92,7 +93,7 @@ fn main() {
             writer.interval(0, "measure", 0, &interval).unwrap();
             let over = now();
             if index % 8 == 0 {
-                // The next one is taken when this one is in the file.
+                // The next one is accepted when this one is in the file.
                 let event = store::Event {
                     at: support::moment(0),
                     cell: None,
@@ -105,7 +106,7 @@ fn main() {
             } else if index % 8 > 1 {
                 handed.push((over - start).as_secs_f64() * 1e6);
             }
-            // A second of measurement goes by here.
+            // Stands for a second of measurement.
             std::thread::sleep(Duration::from_millis(2));
         }
         writer.finish().unwrap();
@@ -130,7 +131,7 @@ fn main() {
     }
 }
 
-/// Of the file itself, when all is in it.
+/// Size of the file itself, when everything is in it.
 fn file_bytes(store: &Store) -> u64 {
     let connection = rusqlite::Connection::open(store.path()).unwrap();
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();

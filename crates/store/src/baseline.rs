@@ -1,4 +1,4 @@
-//! Named baselines: what disks or the network can do, for later results to be shown against.
+//! Named baselines: what disks or the network can do, for comparison with later results.
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
@@ -9,21 +9,21 @@ use crate::error::StoreError;
 use crate::record::{CellRecord, RunRecord};
 use crate::store::{Store, time};
 
-/// The longest name of a baseline, in bytes.
+/// Maximum length of a baseline's name, in bytes.
 const LONGEST: usize = 100;
 
-/// A baseline. It holds its own figures: the run that they come from may be forgotten.
+/// A baseline. It holds its own figures: their run may be removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Baseline {
     /// Its name.
     pub name: String,
-    /// When it was kept.
+    /// When it was saved.
     pub kept: Timestamp,
-    /// What was measured.
+    /// The measurement.
     pub content: BaselineContent,
 }
 
-/// What a baseline was measured with.
+/// The kind of measurement behind a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BaselineContent {
@@ -33,7 +33,7 @@ pub enum BaselineContent {
         run: String,
         /// The cells that measured something.
         cells: Vec<BaselineCell>,
-        /// All that a comparison needs; absent in baselines of earlier versions.
+        /// Everything that a comparison needs; absent in baselines of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         whole: Option<Box<WholeRun>>,
     },
@@ -41,7 +41,7 @@ pub enum BaselineContent {
     Network(NetworkMatrix),
 }
 
-/// A run as it was when it was kept: it may be forgotten since.
+/// A run as it was when the baseline was saved: it may have been removed since.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WholeRun {
     /// The run, with its plan and its environment.
@@ -53,7 +53,7 @@ pub struct WholeRun {
 /// A cell of a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BaselineCell {
-    /// Its place in the plan of its run.
+    /// Its index in the plan of its run.
     pub cell: u32,
     /// Its name.
     pub name: String,
@@ -61,7 +61,7 @@ pub struct BaselineCell {
     pub target: String,
     /// All operations of all hosts.
     pub total: OpSummary,
-    /// Those of each host of a fleet.
+    /// The same for each host of a fleet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<BaselineHost>,
 }
@@ -76,10 +76,10 @@ pub struct BaselineHost {
 }
 
 impl Baseline {
-    /// Whether a baseline may have this name: before anything is measured for it.
+    /// Checks whether a baseline may have this name, before anything is measured for it.
     ///
     /// # Errors
-    /// When the name is empty, longer than 100 bytes or holds control characters.
+    /// The name is empty, longer than 100 bytes or contains control characters.
     pub fn check_name(name: &str) -> Result<(), StoreError> {
         if name.trim().is_empty() || name.len() > LONGEST || name.chars().any(char::is_control) {
             return Err(StoreError::BaselineName(name.to_owned()));
@@ -87,7 +87,7 @@ impl Baseline {
         Ok(())
     }
 
-    /// The cells of a run that measured something, as a baseline; `None` when there is none.
+    /// A run's measured cells as a baseline; `None` if nothing was measured.
     pub fn of_run(name: &str, kept: Timestamp, run: &RunRecord, cells: &[CellRecord]) -> Option<Self> {
         let whole = |record: &CellRecord| {
             let result = record.result.as_ref()?;
@@ -117,9 +117,9 @@ impl Baseline {
         some.then(|| Self { name: name.to_owned(), kept, content })
     }
 
-    /// What a cell of this name is measured against, in bytes a second: of a run the cell of the same name, else the
-    /// cell that moved most; of `host` where the baseline knows hosts. Of a network, the sum over the hosts of what
-    /// each one's best link carries, or that of `host`.
+    /// Reference throughput for a cell of this name, in bytes per second. For a run: the cell of the same name, else
+    /// the fastest cell; for `host` only, if the baseline has hosts. For a network: what the best link of `host`
+    /// carries, or the sum of the best links over all hosts.
     pub fn bytes_per_s(&self, cell: &str, host: Option<&str>) -> Option<f64> {
         let found = match &self.content {
             BaselineContent::Run { cells, .. } => {
@@ -145,10 +145,10 @@ impl Baseline {
 }
 
 impl Store {
-    /// Keeps a baseline under its name, in place of an earlier one of this name.
+    /// Saves a baseline under its name, replacing an earlier one of this name.
     ///
     /// # Errors
-    /// When the name is empty, longer than 100 bytes or holds control characters, or the file cannot be written.
+    /// The name is empty, longer than 100 bytes or contains control characters, or the file cannot be written.
     pub fn save_baseline(&self, baseline: &Baseline) -> Result<(), StoreError> {
         let name = &baseline.name;
         Baseline::check_name(name)?;
@@ -166,7 +166,7 @@ impl Store {
     /// Every baseline, by name.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn baselines(&self) -> Result<Vec<Baseline>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Baseline>> {
             let mut statement =
@@ -176,10 +176,10 @@ impl Store {
         read().map_err(|error| self.unreadable(error))
     }
 
-    /// The baseline of a name.
+    /// The baseline with this name.
     ///
     /// # Errors
-    /// When there is none (the message names those that there are), or the file cannot be read.
+    /// There is none (the message lists the existing ones), or the file cannot be read.
     pub fn baseline(&self, name: &str) -> Result<Baseline, StoreError> {
         let found = self
             .connection
@@ -195,7 +195,7 @@ impl Store {
     /// Removes a baseline.
     ///
     /// # Errors
-    /// When there is none of this name, or the file cannot be written.
+    /// There is none with this name, or the file cannot be written.
     pub fn forget_baseline(&self, name: &str) -> Result<(), StoreError> {
         let removed =
             self.write(|transaction| transaction.execute("DELETE FROM baselines WHERE name = ?1", [name]))?;
@@ -218,7 +218,7 @@ impl Store {
     }
 }
 
-/// The most that a host sent or received over one of its links, in bytes a second.
+/// The most that a host sent or received over one of its links, in bytes per second.
 fn most_of(matrix: &NetworkMatrix, host: &str) -> Option<f64> {
     let place = matrix.hosts.iter().position(|known| known == host)? as u32;
     let own = matrix.links.iter().filter(|link| link.from == place || link.to == place);

@@ -1,4 +1,4 @@
-//! Calibrations of hosts, beside the results file: one JSON file a host, the last one taken.
+//! Calibrations of hosts, stored beside the results file: one JSON file per host, with the latest calibration.
 
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use stats::Calibration;
 
-/// The largest file that is read.
+/// Maximum size of a file that is read.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// A calibration cannot be kept or read.
+/// A calibration cannot be saved or read.
 #[derive(Debug, thiserror::Error)]
 #[error("the calibration {path}: {why}; next: {next}", path = path.display())]
 pub struct CalibrationError {
@@ -18,7 +18,7 @@ pub struct CalibrationError {
     next: &'static str,
 }
 
-/// Where the calibration of a host lies: in the directory `calibration` beside the results file.
+/// Path of a host's calibration: in the directory `calibration` beside the results file.
 pub fn calibration_path(results: &Path, host: &str) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let name: String = host.chars().take(200).map(plain).collect();
@@ -26,7 +26,7 @@ pub fn calibration_path(results: &Path, host: &str) -> PathBuf {
     beside.join("calibration").join(format!("{}.json", name.trim_start_matches('.')))
 }
 
-/// Keeps the calibration of its host in place of an earlier one; where it lies.
+/// Saves the calibration of its host, replacing an earlier one; returns its path.
 ///
 /// # Errors
 /// The directory or the file cannot be written.
@@ -41,7 +41,7 @@ pub fn save_calibration(results: &Path, calibration: &Calibration) -> Result<Pat
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
     }
     let text = serde_json::to_string_pretty(calibration).map_err(|error| failed(error.into()))?;
-    // Another process may write at the same time: each has a file of its own until it is whole.
+    // Another process may write at the same time: each uses its own file until it is complete.
     let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
     let mut options = std::fs::OpenOptions::new();
     let write = || -> std::io::Result<()> {
@@ -53,7 +53,7 @@ pub fn save_calibration(results: &Path, calibration: &Calibration) -> Result<Pat
     };
     let mut write = write;
     if let Err(error) = write() {
-        // It is ours alone, and may not be there.
+        // It is ours alone, and may not exist.
         let _ = std::fs::remove_file(&unfinished);
         return Err(failed(error));
     }
@@ -63,7 +63,7 @@ pub fn save_calibration(results: &Path, calibration: &Calibration) -> Result<Pat
 /// The calibration of a host; `None` when there is none.
 ///
 /// # Errors
-/// A file lies there that cannot be read, or is none of ours.
+/// The file cannot be read, or is not a calibration.
 pub fn load_calibration(results: &Path, host: &str) -> Result<Option<Calibration>, CalibrationError> {
     let path = calibration_path(results, host);
     let failed = |why: String| CalibrationError {

@@ -1,20 +1,20 @@
-//! How an interval becomes rows, and back.
+//! Encodes intervals as rows, and decodes them.
 //!
-//! Histograms are kept in the portable form of `HdrHistogram` (V2, compressed with zlib when that is shorter), so
-//! that libraries of other languages read them: <https://github.com/HdrHistogram/HdrHistogram>.
+//! Histograms are stored in the portable format of `HdrHistogram` (V2, compressed with zlib when that is shorter), so
+//! that libraries of other languages can read them: <https://github.com/HdrHistogram/HdrHistogram>.
 
 use std::collections::BTreeMap;
 
 use metrics::{ErrorKind, Histogram, HistogramError, Interval, OpKind, OpStats, SeriesPoint};
 
-/// First word of the compressed form: its number, and that counts are packed (`0x10`).
+/// First word of the compressed format: its number, and the flag for packed counts (`0x10`).
 const COMPRESSED: u32 = 0x1c84_9304 | 0x10;
 
-/// zlib's fastest. For seconds of 120 to 100 000 operations its strongest level saves 0 to 3 % more, and zstd comes out
-/// between 8 % larger and 6 % smaller, but only this form is what other libraries read.
+/// zlib's fastest level. For seconds of 120 to 100 000 operations its best level saves 0 to 3 % more, and zstd comes
+/// out between 8 % larger and 6 % smaller, but other libraries only read zlib.
 const LEVEL: u8 = 1;
 
-/// The bytes that are kept of a histogram.
+/// A histogram as stored bytes.
 pub fn pack_histogram(histogram: &Histogram) -> Vec<u8> {
     let plain = histogram.to_bytes();
     let packed = miniz_oxide::deflate::compress_to_vec_zlib(&plain, LEVEL);
@@ -30,15 +30,15 @@ pub fn pack_histogram(histogram: &Histogram) -> Vec<u8> {
     }
 }
 
-/// Reads what [`pack_histogram`] made.
+/// Decodes the output of [`pack_histogram`].
 ///
 /// # Errors
-/// When the bytes are not a histogram.
+/// The bytes are not a histogram.
 pub fn unpack_histogram(bytes: &[u8]) -> Result<Histogram, HistogramError> {
     if bytes.is_empty() { Ok(Histogram::new()) } else { Histogram::from_bytes(bytes) }
 }
 
-/// One interval as it is kept.
+/// An interval as stored.
 pub(crate) struct StoredInterval {
     pub index: u32,
     pub start_ns: u64,
@@ -46,11 +46,11 @@ pub(crate) struct StoredInterval {
     pub ops: Vec<StoredOp>,
 }
 
-/// One operation of it: its figures, and its histograms as they are kept.
+/// One operation of an interval: its figures, and its histograms as stored.
 #[derive(Debug)]
 pub(crate) struct StoredOp {
     pub point: SeriesPoint,
-    /// A JSON object of the kinds that occurred.
+    /// A JSON object of the error kinds that occurred.
     pub errors: Option<String>,
     /// `None` when nothing was counted.
     pub service: Option<Vec<u8>>,
@@ -84,10 +84,10 @@ impl StoredOp {
         }
     }
 
-    /// The operation with its histograms; `None` in an interval in which nothing was counted at all.
+    /// The operation with its histograms; `None` for an interval in which nothing was counted.
     ///
     /// # Errors
-    /// What is kept is damaged.
+    /// The stored data is damaged.
     pub(crate) fn unpack(self) -> Result<Option<(OpKind, OpStats)>, String> {
         let Some(op) = self.point.op else { return Ok(None) };
         let histogram = |bytes: &[u8]| unpack_histogram(bytes).map_err(|error| error.to_string());
@@ -114,17 +114,17 @@ fn errors_from_json(text: Option<&str>) -> Result<[u64; ErrorKind::COUNT], serde
     Ok(errors)
 }
 
-/// The operation of a name.
+/// The operation with this name.
 pub(crate) fn op_of(name: &str) -> Option<OpKind> {
     OpKind::ALL.iter().copied().find(|op| op.name() == name)
 }
 
-/// SQLite's integers are signed; counters keep their bits. (What is above 2^63 − 1 nanoseconds or bytes never occurs.)
+/// SQLite's integers are signed; counters keep their bits. (Values above 2^63 − 1 nanoseconds or bytes never occur.)
 pub(crate) fn signed(value: u64) -> i64 {
     value.cast_signed()
 }
 
-/// The counter that [`signed`] kept.
+/// The counter that [`signed`] encoded.
 pub(crate) fn unsigned(value: i64) -> u64 {
     value.cast_unsigned()
 }

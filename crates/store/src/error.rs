@@ -1,11 +1,11 @@
-//! What can go wrong with a results file; each in one line with what to do next.
+//! Errors of a results file, each in one line with what to do next.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
-/// A results file could not be used, or what was asked for is not in it.
+/// A results file could not be used, or does not contain what was requested.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// Neither `XDG_DATA_HOME` nor `HOME` is set.
@@ -13,21 +13,21 @@ pub enum StoreError {
         "there is no place for results: neither XDG_DATA_HOME nor HOME is set; next: name a file with --results FILE"
     )]
     NoHome,
-    /// There is no such file, and it was to be read.
+    /// There is no such file to read.
     #[error(
         "{}: there is no results file; next: name the right one with --results FILE, or make one with `manometer run`",
         .0.display()
     )]
     Missing(PathBuf),
-    /// The file or its directory cannot be made or opened.
+    /// The file or its directory cannot be created or opened.
     #[error("{}: cannot be opened or made: {why}; next: name a file in a directory where you may write with --results FILE", path.display())]
     NotOpened {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         why: String,
     },
-    /// The file belongs to something else; it was not changed.
+    /// The file belongs to another program; it was not changed.
     #[error("{}: is {what}, not a results file of manometer, and was left as it is; next: name another file with --results FILE", path.display())]
     Foreign {
         /// The file.
@@ -57,18 +57,18 @@ pub enum StoreError {
     /// The file or its directory is read-only.
     #[error("{}: cannot be written: it or its directory is read-only; next: name a file where you may write with --results FILE", .0.display())]
     ReadOnly(PathBuf),
-    /// Another process holds the file for longer than is reasonable.
+    /// Another process has locked the file for too long.
     #[error("{}: is locked by another process; next: end what holds it (`fuser FILE` names it) and try again", .0.display())]
     Locked(PathBuf),
-    /// The disk failed.
+    /// The disk reported an error.
     #[error("{}: input/output error: {why}; next: look for a full quota (`quota`) and at the kernel's log (`dmesg`), or name a file on another disk with --results FILE", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's error.
         why: String,
     },
-    /// The contents cannot be understood.
+    /// The contents cannot be decoded.
     #[error("{}: is damaged: {why}; next: rescue what can be read with `sqlite3 FILE .recover`, and name a new file with --results FILE", path.display())]
     Damaged {
         /// The file.
@@ -76,22 +76,22 @@ pub enum StoreError {
         /// What is wrong.
         why: String,
     },
-    /// No run is meant by this text.
+    /// No run matches this text.
     #[error("no run {text:?} in {}; {candidates}", path.display())]
     Unknown {
         /// The file.
         path: PathBuf,
-        /// What was asked for.
+        /// The requested text.
         text: String,
-        /// What there is, and what to do next.
+        /// The existing runs, and what to do next.
         candidates: String,
     },
-    /// More than one run is meant.
+    /// More than one run matches.
     #[error("{text:?} means more than one run: {candidates}; next: write more of the id")]
     Ambiguous {
-        /// What was asked for.
+        /// The requested text.
         text: String,
-        /// Those that are meant.
+        /// The matching runs.
         candidates: String,
     },
     /// No baseline has this name.
@@ -99,15 +99,15 @@ pub enum StoreError {
     NoBaseline {
         /// The file.
         path: PathBuf,
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is, and what to do next.
+        /// The existing baselines, and what to do next.
         candidates: String,
     },
     /// A baseline cannot have this name.
     #[error("{0:?} cannot be a baseline's name; next: give 1 to 100 bytes without control characters")]
     BaselineName(String),
-    /// The run is being carried out at this moment.
+    /// The run is in progress.
     #[error("run {id} is still running, in process {process}; next: wait for it or end it, then try again")]
     Alive {
         /// The run.
@@ -115,18 +115,18 @@ pub enum StoreError {
         /// The process that runs it.
         process: u32,
     },
-    /// Whatever else SQLite says.
+    /// Any other SQLite error.
     #[error("{}: {why}", path.display())]
     Other {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's error.
         why: String,
     },
 }
 
 impl StoreError {
-    /// The error of a database call, told by its cause.
+    /// Converts the error of a database call according to its cause.
     pub(crate) fn from_sqlite(path: &Path, error: rusqlite::Error) -> Self {
         let path = path.to_path_buf();
         let why = error.to_string();
@@ -143,7 +143,7 @@ impl StoreError {
         }
     }
 
-    /// Something in the file is not what this program writes.
+    /// The error for file contents that this program does not write.
     pub(crate) fn damaged(path: &Path, why: impl std::fmt::Display) -> Self {
         Self::Damaged { path: path.to_path_buf(), why: why.to_string() }
     }

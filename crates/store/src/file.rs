@@ -1,4 +1,4 @@
-//! Where the file is, what it is, and how it is opened: nothing that is not ours is ever changed.
+//! Locates, identifies and opens the file: a file that is not ours is never changed.
 
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
@@ -11,14 +11,14 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::error::StoreError;
 use crate::schema;
 
-/// How long another process's transaction is waited for. Transactions here take milliseconds.
+/// Timeout for another process's transaction. Transactions here take milliseconds.
 const BUSY: Duration = Duration::from_secs(10);
 
 /// `$XDG_DATA_HOME/manometer/results.sqlite`, or `~/.local/share/manometer/results.sqlite`
 /// (XDG Base Directory Specification).
 ///
 /// # Errors
-/// When neither `XDG_DATA_HOME` nor `HOME` is set.
+/// Neither `XDG_DATA_HOME` nor `HOME` is set.
 pub fn default_path() -> Result<PathBuf, StoreError> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_DATA_HOME")
@@ -27,16 +27,16 @@ pub fn default_path() -> Result<PathBuf, StoreError> {
         .ok_or(StoreError::NoHome)
 }
 
-/// What lies at a path.
+/// What exists at a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Found {
     Nothing,
-    /// A file of no length (`mktemp`), or a database without contents (a creation that was cut short).
+    /// An empty file (`mktemp`), or a database without contents (an interrupted creation).
     Empty,
     Results,
 }
 
-/// Opens for reading and writing; makes the file and its directory (for its owner only) when absent.
+/// Opens for reading and writing; creates the file and its directory (for its owner only) if absent.
 pub(crate) fn open(path: &Path) -> Result<(PathBuf, Connection), StoreError> {
     let path = absolute(path)?;
     if look(&path)? == Found::Nothing
@@ -53,7 +53,7 @@ pub(crate) fn open(path: &Path) -> Result<(PathBuf, Connection), StoreError> {
     Ok((path, connection))
 }
 
-/// Opens a file that must exist. A file in a place where nothing can be written is read as it lies there.
+/// Opens an existing file. A file on a read-only location is read as it is.
 pub(crate) fn open_existing(path: &Path) -> Result<(PathBuf, Connection), StoreError> {
     let path = absolute(path)?;
     if look(&path)? != Found::Results {
@@ -61,7 +61,7 @@ pub(crate) fn open_existing(path: &Path) -> Result<(PathBuf, Connection), StoreE
     }
     match connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE) {
         Err(StoreError::ReadOnly(_) | StoreError::NotOpened { .. }) => {
-            // Without its journal the file would lack the newest results, or be half of two states.
+            // Without its journal the file would lack the newest results, or mix two states.
             let mut journal = path.clone().into_os_string();
             journal.push("-wal");
             if std::fs::metadata(&journal).is_ok_and(|journal| journal.len() > 0) {
@@ -74,14 +74,14 @@ pub(crate) fn open_existing(path: &Path) -> Result<(PathBuf, Connection), StoreE
     }
 }
 
-/// A path that SQLite cannot take for a URI, whatever is in it.
+/// An absolute path, which SQLite never mistakes for a URI.
 fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     std::path::absolute(path)
         .map_err(|error| StoreError::NotOpened { path: path.to_path_buf(), why: error.to_string() })
 }
 
-/// Looks without touching: no lock, no journal, no file beside it. (The file is never opened in any other way than
-/// through SQLite: closing a second descriptor would release this process's locks.)
+/// Inspects the file without side effects: no lock, no journal, no extra file. (The file is only ever opened through
+/// SQLite: closing a second descriptor would release this process's locks.)
 fn look(path: &Path) -> Result<Found, StoreError> {
     let foreign = |what| StoreError::Foreign { path: path.to_path_buf(), what };
     match std::fs::metadata(path) {
@@ -96,8 +96,8 @@ fn look(path: &Path) -> Result<Found, StoreError> {
     }
     let read = || -> rusqlite::Result<(i32, i64, i64, bool)> {
         let connection = immutable(path)?;
-        // A journal that is being carried over at this moment, or was in part when its process was killed, leaves a file
-        // shorter than its first page says. That is for the journal to fix, not damage.
+        // While a checkpoint is under way, or after a process was killed during one, the file can be shorter than its
+        // first page says. That is for the journal to fix, and no damage.
         connection.pragma_update(None, "writable_schema", true)?;
         let pages = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
         let id = schema::application_id(&connection)?;
@@ -108,7 +108,7 @@ fn look(path: &Path) -> Result<Found, StoreError> {
             Err(StoreError::Newer { path: path.to_path_buf(), found, known: schema::VERSION })
         }
         Ok((schema::APPLICATION_ID, ..)) => Ok(Found::Results),
-        // A file shorter than a page looks blank to SQLite, whatever is in it.
+        // SQLite treats a file shorter than a page as blank, whatever it contains.
         Ok((_, _, 0, _)) => Err(foreign("something else")),
         Ok((_, _, _, true)) => Ok(Found::Empty),
         Ok(_) => Err(foreign("a database of another program")),
@@ -119,14 +119,14 @@ fn look(path: &Path) -> Result<Found, StoreError> {
     }
 }
 
-/// A file that cannot be written, of whatever version.
+/// Opens a file that cannot be written, of any version.
 pub(crate) fn as_it_lies(path: &Path) -> rusqlite::Result<Connection> {
     let connection = immutable(path)?;
     schema::shown_as_newest(&connection)?;
     Ok(connection)
 }
 
-/// Reads the main file alone, as if it could not change (<https://sqlite.org/uri.html>, `immutable`).
+/// Reads the main file alone, as immutable (<https://sqlite.org/uri.html>, `immutable`).
 fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     let mut uri = String::from("file://");
     for byte in path.as_os_str().as_bytes() {
@@ -143,7 +143,7 @@ fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(uri, flags)
 }
 
-/// A connection that is ready: up to date, in write-ahead mode, patient.
+/// A connection that is ready: migrated, in write-ahead mode, with a busy timeout.
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         .map_err(|error| StoreError::from_sqlite(path, error))?;
@@ -157,10 +157,10 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// False when the file is another program's, and nothing was done to it.
+/// False if the file belongs to another program; nothing was done to it then.
 fn prepare(connection: &mut Connection) -> rusqlite::Result<bool> {
     connection.busy_timeout(BUSY)?;
-    // What the store itself writes (runs, cells, results) is on the disk when the call returns.
+    // What the store itself writes (runs, cells, results) is on disk when the call returns.
     connection.pragma_update(None, "synchronous", "FULL")?;
     let ours = schema::migrate(connection)?;
     connection.pragma_update(None, "foreign_keys", true)?;
@@ -170,8 +170,8 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<bool> {
     Ok(ours)
 }
 
-/// Switches to the write-ahead journal, if that is not done yet. SQLite does not wait by itself for another process
-/// that does the same at this moment. Where the file system cannot have it, the classical journal stays: slower, as safe.
+/// Switches to the write-ahead journal, if necessary. SQLite does not itself wait for another process that is switching
+/// at this moment. Where the file system does not support it, the classic journal stays: slower, but as safe.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let mut attempts = 200;
     loop {

@@ -1,4 +1,4 @@
-//! Reading runs, cells and events, and finding the run that somebody means.
+//! Reads runs, cells and events, and finds the run that a user means.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use crate::error::StoreError;
 use crate::record::{CellRecord, Environment, Event, RunRecord, State};
 use crate::store::Store;
 
-/// How many runs a message names before it says "…".
+/// Maximum runs that a message names before it says "…".
 const NAMED: usize = 6;
 
 impl Store {
-    /// Every run, the oldest first.
+    /// Every run, oldest first.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn runs(&self) -> Result<Vec<RunRecord>, StoreError> {
         let numbers = || -> rusqlite::Result<Vec<i64>> {
             let mut statement =
@@ -27,11 +27,11 @@ impl Store {
         numbers.into_iter().map(|number| self.run_of_number(number)).collect()
     }
 
-    /// The run that is meant by an id, the beginning of one, a name, `last` for the one that began last, or `last~1` for
+    /// Finds a run by its id, the beginning of an id, a name, `last` for the most recently started run, or `last~1` for
     /// the one before it.
     ///
     /// # Errors
-    /// When no run or more than one is meant (the message lists them), or the file cannot be read.
+    /// No run or more than one matches (the message lists them), or the file cannot be read.
     pub fn run(&self, text: &str) -> Result<RunRecord, StoreError> {
         self.run_of_number(self.find(text)?)
     }
@@ -72,7 +72,7 @@ impl Store {
         }
     }
 
-    /// The error for a run that is not there.
+    /// The error for a run that does not exist.
     pub(crate) fn unknown(&self, text: &str) -> StoreError {
         let there = || -> rusqlite::Result<Vec<(String, String)>> {
             let mut statement =
@@ -122,10 +122,10 @@ impl Store {
             .map_err(|error| self.unreadable(error))
     }
 
-    /// The cells of a run, by its exact id, in order.
+    /// The cells of a run with this exact id, in order.
     ///
     /// # Errors
-    /// When the run is not in the file, or the file cannot be read.
+    /// The run is not in the file, or the file cannot be read.
     pub fn cells(&self, run: &str) -> Result<Vec<CellRecord>, StoreError> {
         let number = self.number_of(run)?;
         let read = || -> rusqlite::Result<Vec<CellRecord>> {
@@ -137,10 +137,10 @@ impl Store {
         read().map_err(|error| self.unreadable(error))
     }
 
-    /// What happened in a run, by its exact id, in order.
+    /// The events of a run with this exact id, in order.
     ///
     /// # Errors
-    /// When the run is not in the file, or the file cannot be read.
+    /// The run is not in the file, or the file cannot be read.
     pub fn events(&self, run: &str) -> Result<Vec<Event>, StoreError> {
         let number = self.number_of(run)?;
         let read = || -> rusqlite::Result<Vec<Event>> {
@@ -155,7 +155,7 @@ impl Store {
         read().map_err(|error| self.unreadable(error))
     }
 
-    /// A value that cannot be understood is damage; the rest is as SQLite says.
+    /// Treats an undecodable value as damage, and any other error as SQLite reports it.
     pub(crate) fn unreadable(&self, error: rusqlite::Error) -> StoreError {
         match error {
             rusqlite::Error::FromSqlConversionFailure(_, _, why) => StoreError::damaged(&self.path, why),

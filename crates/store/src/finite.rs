@@ -1,11 +1,11 @@
-//! Results hold numbers that JSON can say: a quotient that went wrong must not make a result unreadable.
+//! Keeps results representable in JSON: one bad quotient must not make a result unreadable.
 
 use metrics::LatencySummary;
 use stats::{Estimate, OpSummary};
 
 use crate::record::CellResult;
 
-/// The result with every number finite: what is not a number becomes 0, what is too large the largest number.
+/// The result with every number finite: NaN becomes 0, infinity the largest number.
 pub(crate) fn finite(result: &CellResult) -> CellResult {
     let mut result = result.clone();
     number(&mut result.measured_s);

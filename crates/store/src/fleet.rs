@@ -1,4 +1,4 @@
-//! What is kept of the hosts of a fleet, beside what all of them did together.
+//! What is stored about the hosts of a fleet, beside their combined results.
 
 use std::collections::BTreeMap;
 
@@ -8,42 +8,41 @@ use stats::{Measure, OpSummary};
 
 use crate::record::Environment;
 
-/// Intervals of single hosts are kept for fleets of this many; of a larger one only those of all together, and each
-/// host's sums over its whole measurement.
+/// Maximum fleet size for which intervals of single hosts are stored; larger fleets store only the combined intervals,
+/// and each host's sums over its whole measurement.
 pub const HOSTS_KEPT: usize = 64;
 
-/// A host of a run, and what may explain its numbers.
+/// A host of a run, and facts that may explain its numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostRecord {
-    /// As the fleet names it; no two of a fleet have the same.
+    /// Its name in the fleet, which is unique.
     pub name: String,
-    /// Its kernel, processors, network interfaces: names as in the run's environment.
+    /// Its kernel, processors, network interfaces: named as in the run's environment.
     pub environment: Environment,
 }
 
-/// What one host of a fleet did in a cell. Figures are of the window that is reported of the whole, in which every
-/// host has the same numbers of intervals.
+/// One host's result in a cell. Figures cover the reported window of the combined result, in which every host has the
+/// same interval numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostResult {
     /// The host.
     pub name: String,
-    /// Its place in the fleet, from 0.
+    /// Its index in the fleet, from 0.
     pub index: u32,
     /// All of its operations together.
     pub total: OpSummary,
-    /// Each kind.
+    /// Each operation.
     pub ops: Vec<OpSummary>,
-    /// When its first worker started, in nanoseconds after the common start; negative when it was early. `None` when it
-    /// never did.
+    /// Start of its first worker, in nanoseconds after the common start; negative if early. `None` if it never started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ns: Option<i64>,
-    /// Its clock beside that of the side that leads; `None` for the host that leads itself.
+    /// Its clock relative to the coordinator's; `None` for the coordinator itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<HostClock>,
-    /// When it was given up, if it was.
+    /// When it was lost, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<LostHost>,
-    /// The host while it measured, as the whole's `client`.
+    /// The host during the measurement, like the combined result's `client`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub client: BTreeMap<String, f64>,
     /// What each of its paths to a server carried in the measured window.
@@ -51,16 +50,16 @@ pub struct HostResult {
     pub paths: Vec<PathFacts>,
 }
 
-/// A host's clock as seen from the side that leads, by messages to and fro (no wall clock is used).
+/// A host's clock as seen from the coordinator, measured by round trips (no wall clock is used).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostClock {
-    /// What must be added to the leader's clock to have the host's, in nanoseconds.
+    /// Offset from the coordinator's clock to the host's, in nanoseconds.
     pub offset_ns: i64,
-    /// By how much this may be wrong, in nanoseconds: half of the shortest round trip, and what the drift adds.
+    /// Uncertainty of the offset, in nanoseconds: half of the shortest round trip, plus the effect of drift.
     pub uncertainty_ns: u64,
-    /// How much faster the host's clock runs, in parts of a million.
+    /// How much faster the host's clock runs, in parts per million.
     pub drift_ppm: f64,
-    /// The shortest round trip that was seen, in nanoseconds.
+    /// The shortest round trip, in nanoseconds.
     pub round_trip_ns: u64,
 }
 
@@ -73,36 +72,36 @@ pub struct LostHost {
     pub why: String,
 }
 
-/// How even the hosts of a fleet were, in one cell.
+/// How evenly the hosts of a fleet performed in one cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FleetFigures {
-    /// Between the first and the last host's start, in nanoseconds.
+    /// Time between the first and the last host's start, in nanoseconds.
     pub start_skew_ns: u64,
-    /// By how much this may be wrong, in nanoseconds.
+    /// Uncertainty of that skew, in nanoseconds.
     pub skew_uncertainty_ns: u64,
-    /// Throughput (of what moved bytes), operations a second and 99th percentile over the hosts that came to the end.
+    /// Throughput (if bytes were moved), operations per second and 99th percentile over the hosts that finished.
     pub spread: Vec<HostSpread>,
 }
 
 /// One figure over the hosts of a fleet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostSpread {
-    /// Which.
+    /// The figure.
     pub measure: Measure,
-    /// The least.
+    /// The min.
     pub least: f64,
-    /// The greatest.
+    /// The max.
     pub greatest: f64,
     /// The mean.
     pub mean: f64,
-    /// Standard deviation over mean (coefficient of variation); 0 when all are equal.
+    /// Coefficient of variation: standard deviation over mean; 0 if all are equal.
     pub variation: f64,
-    /// The host with the worst: least throughput, longest latency.
+    /// The worst host: lowest throughput, or highest latency.
     pub slowest: String,
 }
 
 impl FleetFigures {
-    /// The figures of a fleet. Hosts that were lost take no part in the spread: they did not measure all the time.
+    /// The figures of a fleet. Lost hosts are excluded from the spread: they did not measure the whole time.
     pub fn of(hosts: &[HostResult], start_skew_ns: u64, skew_uncertainty_ns: u64) -> Self {
         let whole: Vec<&HostResult> = hosts.iter().filter(|host| host.lost.is_none()).collect();
         let moved = whole.iter().any(|host| host.total.bytes > 0);
@@ -113,7 +112,7 @@ impl FleetFigures {
     }
 }
 
-/// What `measure` is of a host.
+/// A host's value of `measure`.
 fn value(host: &HostResult, measure: Measure) -> f64 {
     let total = &host.total;
     match measure {

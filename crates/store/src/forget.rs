@@ -1,21 +1,21 @@
-//! Removing: a whole run, or what an earlier attempt at a cell left. In small transactions, so that a run that is
-//! being recorded into the same file is not held up.
+//! Removes a whole run, or what an earlier attempt at a cell left, in small transactions that do not hold up a run
+//! being recorded into the same file.
 
 use rusqlite::params;
 
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// Intervals that are removed at once: some ten milliseconds.
+/// Intervals removed per transaction: some ten milliseconds.
 const AT_ONCE: u32 = 500;
-/// Free pages (4 KiB) that are given back at once.
+/// Free pages (4 KiB) released per transaction.
 const PAGES_AT_ONCE: u32 = 1000;
 
 impl Store {
-    /// Removes a run, by its exact id, and gives its room back to the file system.
+    /// Removes a run by its exact id, and returns its space to the file system.
     ///
     /// # Errors
-    /// When no run has this id, a living process carries it out, or the file cannot be written.
+    /// No run has this id, a running process is executing it, or the file cannot be written.
     pub fn forget(&self, run: &str) -> Result<(), StoreError> {
         let number = self.number_of(run)?;
         if let Some(process) = self.lives_elsewhere(&self.connection, number)? {
@@ -57,7 +57,7 @@ impl Store {
         Ok(())
     }
 
-    /// Free pages go to the end of the file, and the file is cut.
+    /// Moves free pages to the end of the file and truncates it.
     fn give_back(&self) -> Result<(), StoreError> {
         let free = || self.connection.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0));
         let give = || -> rusqlite::Result<()> {
@@ -65,7 +65,7 @@ impl Store {
             while left > 0 {
                 let step = format!("PRAGMA incremental_vacuum({PAGES_AT_ONCE})");
                 let mut statement = self.connection.prepare_cached(&step)?;
-                // Each row that is asked for moves one page.
+                // Each row fetched moves one page.
                 let mut moved = statement.query([])?;
                 while moved.next()?.is_some() {}
                 let now = free()?;
@@ -74,7 +74,7 @@ impl Store {
                 }
                 left = now;
             }
-            // Only now does the file itself get shorter. Another process that reads is no reason to fail.
+            // Only now does the file itself shrink. Another process that is reading is no reason to fail.
             self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
         };
         give().map_err(|error| self.error(error))

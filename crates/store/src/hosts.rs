@@ -1,4 +1,4 @@
-//! The hosts of a run, and which of their series are kept.
+//! The hosts of a run, and which of their series are stored.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use crate::record::Environment;
 use crate::store::Store;
 
 impl Store {
-    /// Keeps the hosts of a run, by its exact id. Those of an earlier attempt stay, after these: results name them.
+    /// Stores the hosts of a run by its exact id. Hosts of an earlier attempt stay, after these: results refer to them.
     ///
     /// # Errors
-    /// When the run is not in the file, or the file cannot be written.
+    /// The run is not in the file, or the file cannot be written.
     pub fn keep_hosts(&self, run: &str, hosts: &[HostRecord]) -> Result<(), StoreError> {
         let number = self.number_of(run)?;
         self.write(|transaction| insert_hosts(transaction, number, hosts))
     }
 
-    /// The hosts of a run, by the number of its row.
+    /// The hosts of a run, by row number.
     pub(crate) fn hosts_of_number(&self, run: i64) -> rusqlite::Result<Vec<HostRecord>> {
         let mut names = self
             .connection
@@ -38,10 +38,10 @@ impl Store {
             .collect()
     }
 
-    /// The hosts of which intervals of a cell are kept, in the order in which they began; none of a run of one host.
+    /// The hosts with stored intervals of a cell, in the order in which they started; empty for a run on one host.
     ///
     /// # Errors
-    /// When the run or cell is not in the file, or the file cannot be read.
+    /// The run or cell is not in the file, or the file cannot be read.
     pub fn host_series(&self, run: &str, cell: u32) -> Result<Vec<String>, StoreError> {
         let cell = self.cell_number(run, cell)?;
         let read = || -> rusqlite::Result<Vec<String>> {

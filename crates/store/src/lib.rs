@@ -20,9 +20,9 @@
 //! ```
 //!
 //! # What survives
-//! The file is in write-ahead mode. A process that is killed loses at most the interval that it handed over last;
-//! a machine that loses power at most the last few ([`SYNC_EVERY`]), and never what [`Store`] itself wrote: cells,
-//! results, runs. Either way the file is whole.
+//! The file is in write-ahead mode. A killed process loses at most the interval that it handed over last; a machine
+//! that loses power at most the last few ([`SYNC_EVERY`]), but never what [`Store`] itself wrote: cells, results, runs.
+//! In both cases the file stays intact.
 
 mod baseline;
 mod calibration;
@@ -61,6 +61,6 @@ pub use store::Store;
 pub use summary::RunSummary;
 pub use writer::{SYNC_EVERY, Writer};
 
-// What records are made of.
+// Types that records contain.
 pub use metrics::{LatencySummary, SeriesPoint};
 pub use stats::OpSummary;

@@ -1,27 +1,28 @@
-//! Which process carries a run out, and whether it still lives: so that nobody resumes or removes a run under it.
+//! Which process executes a run, and whether it is still alive, so that nobody else resumes or removes the run
+//! meanwhile.
 
 use std::fs;
 
-/// A process, told apart from all others of this machine and its past.
+/// Identifies a process uniquely across this machine and its reboots.
 #[derive(Debug, PartialEq, Eq)]
 struct Owner {
-    /// The machine's start (`/proc/sys/kernel/random/boot_id`).
+    /// Boot id of the machine (`/proc/sys/kernel/random/boot_id`).
     boot: String,
-    /// The PID namespace: numbers mean nothing outside it.
+    /// The PID namespace: PIDs are meaningless outside it.
     namespace: String,
     process: u32,
-    /// Start time of the process in clock ticks since the machine's start (`/proc/PID/stat`, field 22).
+    /// Start time of the process in clock ticks since boot (`/proc/PID/stat`, field 22).
     start: u64,
 }
 
-/// This process, as it is written into the file.
+/// This process, as recorded in the file.
 pub(crate) fn this_process() -> Option<String> {
     let process = std::process::id();
     let owner = Owner { boot: boot()?, namespace: namespace()?, process, start: start_of(process)? };
     Some(format!("{} {} {} {}", owner.boot, owner.namespace, owner.process, owner.start))
 }
 
-/// The process that a file names, if it is another one than this and certainly lives.
+/// The process recorded in a file, if it is not this one and certainly alive.
 pub(crate) fn alive_elsewhere(text: &str) -> Option<u32> {
     let owner = parse(text)?;
     let lives = boot()? == owner.boot
@@ -31,7 +32,7 @@ pub(crate) fn alive_elsewhere(text: &str) -> Option<u32> {
     lives.then_some(owner.process)
 }
 
-/// True when the process that a file names is this one or certainly lives.
+/// Whether the process recorded in a file is this one or certainly alive.
 pub(crate) fn alive(text: &str) -> bool {
     alive_elsewhere(text).is_some() || this_process().is_some_and(|this| this == text)
 }
@@ -55,10 +56,10 @@ fn namespace() -> Option<String> {
     fs::read_link("/proc/self/ns/pid").ok()?.into_os_string().into_string().ok()
 }
 
-/// A zombie has ended; it only was not waited for.
+/// A zombie has ended, but has not been waited for.
 fn start_of(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name in parentheses may hold anything; the state and the numbers come after the last of them.
+    // The name in parentheses may contain anything; the state and the numbers follow the last closing parenthesis.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     if matches!(state, "Z" | "X") {

@@ -1,5 +1,5 @@
-//! Reading intervals in small pieces: whatever the length of a run, few of them are in memory, and no transaction
-//! stays open that would keep a writer's journal from shrinking.
+//! Reads intervals in small pages: however long a run, few of them are in memory, and no transaction stays open that
+//! would keep a writer's journal from shrinking.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,10 +11,10 @@ use crate::encode::{StoredOp, op_of, unsigned};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// The host of the series of all hosts together.
+/// Host name of the combined series.
 pub(crate) const WHOLE: &str = "";
 
-/// Intervals that are fetched at once; histograms stay packed (a few KiB each) until their turn.
+/// Intervals fetched at once; histograms stay packed (a few KiB each) until needed.
 const PAGE: u32 = 64;
 /// The same without histograms.
 const PAGE_WITHOUT_HISTOGRAMS: u32 = 1024;
@@ -32,10 +32,10 @@ pub struct Series<'a> {
 }
 
 impl Store {
-    /// The intervals of a stage with numbers in `range`, in order, streamed. A stage that never began has none.
+    /// Streams the intervals of a stage with numbers in `range`, in order. A stage that never started has none.
     ///
     /// # Errors
-    /// When the run or cell is not in the file or the file cannot be read; each item may fail by itself too.
+    /// The run or cell is not in the file, or the file cannot be read; single items may fail, too.
     pub fn intervals(
         &self,
         run: &str,
@@ -47,7 +47,7 @@ impl Store {
         Ok(Intervals { pages: self.pages(run, cell, (stage, trial, WHOLE), range)? })
     }
 
-    /// The same without histograms, for time lines: some hundred times faster. One item an operation and interval.
+    /// The same without histograms, for timelines: about a hundred times faster. One item per operation and interval.
     ///
     /// # Errors
     /// As [`Store::intervals`].
@@ -62,7 +62,7 @@ impl Store {
         Ok(Series { pages: self.pages(run, cell, (stage, trial, WHOLE), range)? })
     }
 
-    /// As [`Store::intervals`], of one host of a fleet.
+    /// Like [`Store::intervals`], for one host of a fleet.
     ///
     /// # Errors
     /// As [`Store::intervals`].
@@ -76,7 +76,7 @@ impl Store {
         Ok(Intervals { pages: self.pages(run, cell, (stage, trial, host), range)? })
     }
 
-    /// As [`Store::series`], of one host of a fleet.
+    /// Like [`Store::series`], for one host of a fleet.
     ///
     /// # Errors
     /// As [`Store::intervals`].
@@ -90,8 +90,8 @@ impl Store {
         Ok(Series { pages: self.pages(run, cell, (stage, trial, host), range)? })
     }
 
-    /// All intervals of a stage with numbers in `window` as one: counters added, histograms merged. Its start is that of
-    /// the first, its length the sum of theirs.
+    /// All intervals of a stage with numbers in `window` merged into one: counters added, histograms merged. It starts
+    /// with the first; its length is the sum of theirs.
     ///
     /// # Errors
     /// As [`Store::intervals`].
@@ -130,21 +130,21 @@ impl Store {
     }
 }
 
-/// What is fetched page by page.
+/// Fetches page by page.
 #[derive(Debug)]
 struct Pages<'a, T> {
     store: &'a Store,
     cell: i64,
     /// Its name, trial and host.
     stage: (String, u32, String),
-    /// The first interval that was not fetched.
+    /// The first interval not fetched yet.
     next: u32,
     end: u32,
     page: VecDeque<T>,
 }
 
 impl<T> Pages<'_, T> {
-    /// Fetches when the page is used up. Every interval has at least one row.
+    /// Fetches the next page when the current one is used up. Every interval has at least one row.
     fn fetch(
         &mut self,
         intervals: u32,
@@ -239,7 +239,7 @@ impl Iterator for Intervals<'_> {
 }
 
 impl<T> Pages<'_, T> {
-    /// Hands out an error, and nothing more after it.
+    /// Returns an error once, and nothing after it.
     fn fail<I>(&mut self, error: StoreError) -> Option<Result<I, StoreError>> {
         self.page.clear();
         self.next = self.end;

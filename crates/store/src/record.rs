@@ -1,4 +1,5 @@
-//! What is kept of a run. These values are the machine output too: `export` and `report` show them as they are.
+//! What is stored about a run. These values are also the machine-readable output: `export` and `report` show them
+//! unchanged.
 
 use std::collections::BTreeMap;
 
@@ -10,29 +11,29 @@ use stats::{OpSummary, SteadyOutcome};
 
 use crate::fleet::{FleetFigures, HostRecord, HostResult};
 
-/// The fact of a run's environment that names the command which made it, where that was not an experiment's.
+/// Environment fact that names the command behind a run without an experiment.
 pub const MADE_BY: &str = "manometer.made-by";
 
-/// How far a run or a cell has come.
+/// Progress of a run or a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Not begun.
+    /// Not started.
     Pending,
-    /// Begun; after a crash this is what is found.
+    /// Started; also the state found after a crash.
     Running,
-    /// To its end.
+    /// Completed.
     Finished,
-    /// Ended by the user before its end.
+    /// Ended early by the user.
     Interrupted,
-    /// It could not be run.
+    /// It could not run.
     Failed,
 }
 
-/// A run: an experiment, carried out once.
+/// A run: one execution of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// Its name in `list`, `show`, `report`, `compare`: eight characters, as in names of what it creates.
+    /// Its id in `list`, `show`, `report`, `compare`: eight characters, also part of the names of what it creates.
     pub id: String,
     /// The experiment's name.
     pub name: String,
@@ -40,7 +41,7 @@ pub struct RunRecord {
     pub started: Timestamp,
     /// When it ended.
     pub finished: Option<Timestamp>,
-    /// How far it came.
+    /// How far it got.
     pub state: State,
     /// The version of manometer.
     pub version: String,
@@ -48,31 +49,31 @@ pub struct RunRecord {
     pub plan: Plan,
     /// The client and what it was connected to.
     pub environment: Environment,
-    /// The hosts of a fleet; none where one host alone carries it out.
+    /// The hosts of a fleet; empty if one host executes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostRecord>,
 }
 
 impl RunRecord {
-    /// What the plan says of a cell.
+    /// A cell as planned.
     pub fn planned(&self, index: u32) -> Option<&experiment::Cell> {
         self.plan.cells.iter().find(|cell| cell.index == index)
     }
 }
 
-/// The client: whatever may explain a number later. Names are stable, values are texts as the system gives them.
+/// The client: facts that may explain a number later. Names are stable, values are texts as the system reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
     /// `kernel`, `cpu.model`, `cpu.online`, `memory.bytes`, `nic.eth0.speed`, `reactor`, `mount./mnt`, …
     pub facts: BTreeMap<String, String>,
 }
 
-/// A cell and what became of it.
+/// A cell and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellRecord {
-    /// Its place in the plan.
+    /// Its index in the plan.
     pub index: u32,
-    /// How far it came.
+    /// How far it got.
     pub state: State,
     /// When it began.
     pub started: Option<Timestamp>,
@@ -80,11 +81,11 @@ pub struct CellRecord {
     pub finished: Option<Timestamp>,
     /// What was measured.
     pub result: Option<CellResult>,
-    /// Why it could not be run, in one line.
+    /// Why it could not run, in one line.
     pub failure: Option<String>,
 }
 
-/// What a cell measured. All figures are of the reported window unless their names say otherwise.
+/// The result of a cell. All figures cover the reported window unless their names say otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellResult {
     /// Length of the whole measurement, in seconds.
@@ -93,60 +94,60 @@ pub struct CellResult {
     pub window_start_s: f64,
     /// Its end.
     pub window_end_s: f64,
-    /// The rule's decision.
+    /// The rule's result.
     pub steady: SteadyOutcome,
     /// All operations together.
     pub total: OpSummary,
     /// Each operation.
     pub ops: Vec<OpSummary>,
-    /// With a rate: how the schedule was kept.
+    /// With a rate: how well the schedule was kept.
     pub open_loop: Option<OpenLoop>,
     /// The stages, in order.
     pub stages: Vec<StageRecord>,
     /// The gates.
     pub gates: Vec<GateResult>,
-    /// May the figures be used?
+    /// Whether the figures are usable.
     pub verdict: Verdict,
     /// A few details of each kind of error.
     pub error_samples: Vec<ErrorSample>,
-    /// What was really done to the caches: `kept`, `invalidated`, `dropped`, or why not.
+    /// What was really done to the caches: `kept`, `invalidated`, `dropped`, or why nothing was.
     pub cache: String,
-    /// The client while it measured: `cpu.busiest`, `cpu.workers`, `nic.…`, as shares 0 to 1 or counts.
+    /// The client during the measurement: `cpu.busiest`, `cpu.workers`, `nic.…`, as shares from 0 to 1 or as counts.
     pub client: BTreeMap<String, f64>,
-    /// The target, as its driver knows it: `filesystem`, `direct`, `connections`, `rtmax.bytes`, …
+    /// The target, as its driver describes it: `filesystem`, `direct`, `connections`, `rtmax.bytes`, …
     pub target: BTreeMap<String, String>,
     /// The points of a search or sweep.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<StudyPoint>,
-    /// What a search found, in operations a second.
+    /// The rate that a search found, in operations per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found_ops_per_s: Option<f64>,
-    /// The hosts of a fleet, in its order; none where one host alone measured.
+    /// The hosts of a fleet, in fleet order; empty if one host measured alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostResult>,
-    /// How even they were.
+    /// How evenly they performed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<FleetFigures>,
-    /// What each path to a server carried in the measured window; of a fleet the hosts have their own.
+    /// What each path to a server carried in the measured window; in a fleet each host has its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathFacts>,
-    /// What held it back, on what evidence, and what to try next.
+    /// What limited it, with the evidence and what to try next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Box<stats::limit::Bottleneck>>,
 }
 
-/// How a schedule was kept.
+/// How well a schedule was kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoop {
-    /// Operations a second that were meant to start, over the whole measurement.
+    /// Operations per second that should have started, over the whole measurement.
     pub offered_ops_per_s: f64,
-    /// Operations that began later than intended by more than 1 ms.
+    /// Operations that started more than 1 ms later than intended.
     pub late_starts: u64,
-    /// The most operations that waited for a lane at once.
+    /// Maximum number of operations waiting for a lane at once.
     pub deepest_backlog: u64,
-    /// Operations that were given up because the backlog was full.
+    /// Operations dropped because the backlog was full.
     pub shed: u64,
-    /// Operations that were meant to start and had not when the measurement ended.
+    /// Operations that should have started but had not when the measurement ended.
     pub missed_starts: u64,
 }
 
@@ -155,67 +156,67 @@ pub struct OpenLoop {
 pub struct StageRecord {
     /// `prepare`, `warm-up`, `measure`, `verify`, `clean-up`.
     pub name: String,
-    /// How long it took.
+    /// Its duration, in seconds.
     pub seconds: f64,
-    /// Operations that ended well.
+    /// Successful operations.
     pub ok: u64,
-    /// Operations that failed.
+    /// Failed operations.
     pub failed: u64,
     /// Payload bytes.
     pub bytes: u64,
-    /// One line, when there is more to say.
+    /// A remark of one line, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 impl StageRecord {
-    /// A stage that took so long, in which nothing was done yet.
+    /// A stage of this length, in which nothing was done yet.
     pub fn new(name: &str, seconds: f64) -> Self {
         StageRecord { name: name.to_owned(), seconds, ok: 0, failed: 0, bytes: 0, note: None }
     }
 
-    /// The same with what was counted in it.
+    /// The same stage with these counts.
     #[must_use]
     pub fn counting(self, total: &Interval) -> Self {
         StageRecord { ok: total.ok(), failed: total.failed(), bytes: total.bytes(), ..self }
     }
 }
 
-/// A gate and what was found.
+/// A gate and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateResult {
-    /// As written in the file.
+    /// As written in the experiment file.
     pub text: String,
     /// In the unit of the limit.
     pub measured: f64,
     /// The limit.
     pub limit: f64,
-    /// It holds.
+    /// Whether it passed.
     pub passed: bool,
 }
 
-/// May the figures be used?
+/// Whether the figures are usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Validity {
     /// Yes.
     Valid,
-    /// With what the reasons say in mind.
+    /// Yes, but mind the reasons.
     Warn,
     /// No.
     Invalid,
 }
 
-/// The judgement of a cell.
+/// The verdict of a cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// In a word.
+    /// The verdict in a word.
     pub validity: Validity,
-    /// Why, worst first; each one line.
+    /// The reasons, worst first, one per line.
     pub reasons: Vec<String>,
 }
 
-/// An error as an example.
+/// An example error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorSample {
     /// Its kind.
@@ -227,26 +228,26 @@ pub struct ErrorSample {
 /// One rate of a search or sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudyPoint {
-    /// Operations a second that were offered; 0 in a closed loop.
+    /// Offered operations per second; 0 in a closed loop.
     pub offered_ops_per_s: f64,
-    /// Operations a second that were done.
+    /// Operations per second actually done.
     pub ops_per_s: f64,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bytes_per_s: f64,
     /// Response times.
     pub response: LatencySummary,
-    /// The deepest backlog.
+    /// Maximum backlog.
     pub deepest_backlog: u64,
-    /// The goal held here.
+    /// Whether the goal held here.
     pub held: bool,
 }
 
-/// What happened, and when.
+/// An event and its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// In which cell.
+    /// The cell, if it concerns one.
     pub cell: Option<u32>,
     /// `stage`, `error`, `stall`, `signal`, `resume`, `warning`.
     pub kind: String,

@@ -1,5 +1,5 @@
-//! What hosts reported of themselves while they measured: one line of JSON each second, and never more than
-//! [`SAMPLES_KEPT`] of a host and cell.
+//! Samples that hosts take of themselves during a measurement: one line of JSON per second, and at most
+//! [`SAMPLES_KEPT`] per host and cell.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use crate::encode::{signed, unsigned};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// This many samples of a host are kept of a cell; when there are more, every other one is left out, again and again.
+/// Maximum samples stored per host and cell; beyond that every second one is dropped, repeatedly.
 pub const SAMPLES_KEPT: u32 = 3600;
 
-/// What a host reported at a moment.
+/// A host's sample at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sample {
     /// Nanoseconds since the measured window began.
     pub at_ns: u64,
-    /// What it said.
+    /// The sample.
     pub value: serde_json::Value,
 }
 
-/// How many samples of each host came in, while they are written.
+/// Counts of incoming samples per host, while they are written.
 #[derive(Debug, Default)]
 pub(crate) struct Thinned {
     of: BTreeMap<(i64, String), Kept>,
@@ -31,12 +31,12 @@ pub(crate) struct Thinned {
 #[derive(Debug)]
 struct Kept {
     seen: u32,
-    /// Every how many-th is kept: a power of two.
+    /// Stores one of every this many samples: a power of two.
     each: u32,
 }
 
 impl Thinned {
-    /// Writes a sample, unless it is one of those that are left out.
+    /// Writes a sample, unless it is thinned out.
     pub(crate) fn write(
         &mut self,
         connection: &Connection,
@@ -70,10 +70,10 @@ impl Thinned {
 }
 
 impl Store {
-    /// What a host reported during a cell, in order of time.
+    /// A host's samples of a cell, in order of time.
     ///
     /// # Errors
-    /// When the run or cell is not in the file, or the file cannot be read.
+    /// The run or cell is not in the file, or the file cannot be read.
     pub fn samples(&self, run: &str, cell: u32, host: &str) -> Result<Vec<Sample>, StoreError> {
         let cell = self.cell_number(run, cell)?;
         let read = || -> rusqlite::Result<Vec<Sample>> {
@@ -88,7 +88,7 @@ impl Store {
         read().map_err(|error| self.unreadable(error))
     }
 
-    /// The hosts that reported something during a cell, by name.
+    /// The hosts with samples of a cell, by name.
     ///
     /// # Errors
     /// As [`Store::samples`].

@@ -1,7 +1,7 @@
-//! The layout of the file, and how older files are brought up to date.
+//! The layout of the file, and its migration from older versions.
 //!
-//! Plain tables, plain types and two views that any SQLite since 3.9 (2015) understands, so that the file can be read with
-//! whatever `sqlite3`, Python or R is at hand.
+//! Plain tables, plain types and two views that any SQLite since 3.9 (2015) understands, so that any available
+//! `sqlite3`, Python or R can read the file.
 
 use rusqlite::Connection;
 
@@ -11,8 +11,8 @@ pub const VERSION: i64 = MIGRATIONS.len() as i64;
 /// `PRAGMA application_id`: "mano".
 pub(crate) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"mano");
 
-/// `MIGRATIONS[n]` leads from version `n` to version `n + 1`. A migration that was released never changes:
-/// `tests/layout.rs` holds a fingerprint of each.
+/// `MIGRATIONS[n]` migrates from version `n` to version `n + 1`. A released migration never changes: `tests/layout.rs`
+/// holds a fingerprint of each.
 const MIGRATIONS: [&str; 2] = [V1, V2];
 
 const V1: &str = "
@@ -113,8 +113,8 @@ CREATE VIEW figures AS
     FROM runs JOIN cells ON cells.run = runs.number JOIN json_each(cells.result, '$.ops') AS o;
 ";
 
-/// Hosts of a fleet: series of their own beside those of the whole (whose host is ''), what they reported, what they
-/// are; and baselines. `series` and `figures` stay what they were: of the whole.
+/// Hosts of a fleet: their own series beside the combined one (whose host is ''), their samples, their facts; and
+/// baselines. `series` and `figures` still show only the combined series.
 const V2: &str = "
 DROP VIEW series;
 CREATE TABLE stages_by_host (
@@ -180,8 +180,8 @@ CREATE VIEW host_figures AS
     FROM runs JOIN cells ON cells.run = runs.number JOIN json_each(cells.result, '$.hosts') AS h;
 ";
 
-/// Makes a file of an earlier version that cannot be written look like one of [`VERSION`] to this connection alone:
-/// names of the temporary schema come first.
+/// Makes a read-only file of an earlier version look like one of [`VERSION`] to this connection only: names in the
+/// temporary schema take precedence.
 pub(crate) fn shown_as_newest(connection: &Connection) -> rusqlite::Result<()> {
     if version(connection)? >= 2 {
         return Ok(());
@@ -201,12 +201,12 @@ pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Whose file it is.
+/// The application id of an open file.
 pub(crate) fn application_id(connection: &Connection) -> rusqlite::Result<i32> {
     connection.query_row("PRAGMA application_id", [], |row| row.get(0))
 }
 
-/// True for a database without a table, a number or a name: nobody's.
+/// Whether the database has no table, application id or version: it belongs to nobody.
 pub(crate) fn is_blank(connection: &Connection) -> rusqlite::Result<bool> {
     if application_id(connection)? != 0 || version(connection)? != 0 {
         return Ok(false);
@@ -214,19 +214,19 @@ pub(crate) fn is_blank(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT count(*) = 0 FROM sqlite_master", [], |row| row.get(0))
 }
 
-/// Brings the file to [`VERSION`], in one transaction; another process that does the same at the same time is waited
-/// for. False when the file is neither ours nor blank.
+/// Migrates the file to [`VERSION`], in one transaction; waits for another process that is migrating it. False if the
+/// file is neither ours nor blank.
 pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<bool> {
     if is_blank(connection)? {
-        // Takes effect only in a blank file: room of removed runs can be given back to the file system. It is written
-        // at once, so that a creation that is cut short here leaves a blank file.
+        // Only takes effect in a blank file: the space of removed runs can be returned to the file system. Written at
+        // once, so that an interrupted creation leaves a blank file.
         connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     }
     if application_id(connection)? == APPLICATION_ID && version(connection)? >= VERSION {
         return Ok(true);
     }
-    // Tables are made anew under their names; rows that refer to them must not go with the old ones. Within a
-    // transaction this cannot be said. (https://sqlite.org/lang_altertable.html, 7)
+    // Tables are recreated under their names; rows that refer to them must not be deleted with the old ones. This
+    // cannot be set within a transaction. (https://sqlite.org/lang_altertable.html, 7)
     connection.pragma_update(None, "foreign_keys", false)?;
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     if application_id(&transaction)? != APPLICATION_ID && !is_blank(&transaction)? {

@@ -1,4 +1,4 @@
-//! What was recorded of a cell: which stages and trials, and how much of each.
+//! What was recorded for a cell: its stages and trials, and the number of intervals in each.
 
 use rusqlite::params;
 use serde::Serialize;
@@ -11,17 +11,17 @@ use crate::store::Store;
 pub struct StageKey {
     /// `prepare`, `warm-up`, `measure`, `verify`, …
     pub stage: String,
-    /// Which measurement of a study; 0 otherwise.
+    /// Number of the measurement in a study; 0 otherwise.
     pub trial: u32,
-    /// How many intervals there are.
+    /// Number of intervals.
     pub intervals: u32,
 }
 
 impl Store {
-    /// The stages of a cell of which intervals are kept, in the order in which they began.
+    /// The stages of a cell with stored intervals, in the order in which they started.
     ///
     /// # Errors
-    /// When the run or cell is not in the file, or the file cannot be read.
+    /// The run or cell is not in the file, or the file cannot be read.
     pub fn stages(&self, run: &str, cell: u32) -> Result<Vec<StageKey>, StoreError> {
         let cell = self.cell_number(run, cell)?;
         let read = || -> rusqlite::Result<Vec<StageKey>> {

@@ -1,4 +1,4 @@
-//! The open file, and what is written of runs and cells: seldom, and on the disk when the call returns.
+//! The open file, and writes of runs and cells: rare, and on disk when the call returns.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::owner;
 use crate::record::{CellRecord, Event, RunRecord, State, Validity};
 use crate::writer::Writer;
 
-/// A results file. Several may be open on the same file, in one process or many; one belongs to one thread at a time.
+/// A results file. Several may be open on the same file, in one process or many; each belongs to one thread at a time.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) path: PathBuf,
@@ -20,10 +20,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a file to write results; makes it, and its directory for its owner only, when absent.
+    /// Opens a file to write results; creates it, and its directory for its owner only, if absent.
     ///
     /// # Errors
-    /// When it cannot be made or opened, belongs to another program (it is left as it is), or was written by a newer
+    /// It cannot be created or opened, belongs to another program (it is not changed), or was written by a newer
     /// version of this one.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let (path, connection) = crate::file::open(path)?;
@@ -33,26 +33,26 @@ impl Store {
     /// Opens [`crate::default_path`] to write results.
     ///
     /// # Errors
-    /// As [`Store::open`], and when there is no default place.
+    /// As [`Store::open`], and if there is no default path.
     pub fn open_default() -> Result<Self, StoreError> {
         Self::open(&crate::default_path()?)
     }
 
-    /// Opens a file that must exist, to show what is in it. In a place where nothing may be written it is only read.
+    /// Opens an existing file to show its contents. In a read-only location it is only read.
     ///
     /// # Errors
-    /// When it is absent, and as [`Store::open`].
+    /// It is absent, and as [`Store::open`].
     pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
         let (path, connection) = crate::file::open_existing(path)?;
         Ok(Self { path, connection })
     }
 
-    /// The file.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes on the disk, the journal included.
+    /// Size on disk in bytes, including the journal.
     pub fn bytes(&self) -> u64 {
         let of = |path: PathBuf| std::fs::metadata(path).map_or(0, |facts| facts.len());
         let mut journal = self.path.clone().into_os_string();
@@ -60,18 +60,18 @@ impl Store {
         of(self.path.clone()) + of(journal.into())
     }
 
-    /// A thread that writes this run's intervals.
+    /// Starts a thread that writes this run's intervals.
     ///
     /// # Errors
-    /// When the run is not in the file, or the thread cannot open the file.
+    /// The run is not in the file, or the thread cannot open the file.
     pub fn writer(&self, run: &str) -> Result<Writer, StoreError> {
         Writer::start(&self.path, run)
     }
 
-    /// Writes a new run, with all cells of its plan, pending.
+    /// Writes a new run, with all cells of its plan as pending.
     ///
     /// # Errors
-    /// When the file cannot be written, or a run of this id is in it.
+    /// The file cannot be written, or already contains a run with this id.
     pub fn begin_run(&self, run: &RunRecord) -> Result<(), StoreError> {
         self.write(|transaction| {
             transaction.execute(
@@ -106,10 +106,10 @@ impl Store {
         })
     }
 
-    /// Keeps facts of a run's environment, by its exact id; one of the same name is replaced.
+    /// Stores facts in the environment of a run with this exact id; a fact with the same name is replaced.
     ///
     /// # Errors
-    /// When the run is not in the file, or the file cannot be written.
+    /// The run is not in the file, or the file cannot be written.
     pub fn keep_facts(&self, run: &str, facts: &[(String, String)]) -> Result<(), StoreError> {
         let number = self.number_of(run)?;
         self.write(|transaction| {
@@ -123,10 +123,10 @@ impl Store {
         })
     }
 
-    /// Takes up a run that was interrupted: it is running again, in this process.
+    /// Resumes an interrupted run: marks it as running in this process.
     ///
     /// # Errors
-    /// When the process that began it still lives, the run is not in the file, or the file cannot be written.
+    /// The process that began it is still alive, the run is not in the file, or the file cannot be written.
     pub fn resume_run(&self, run: &str) -> Result<(), StoreError> {
         self.write_if(|transaction| {
             let number = self.number_in(transaction, run)?;
@@ -144,10 +144,10 @@ impl Store {
         })
     }
 
-    /// The run has come to an end, of whatever kind.
+    /// Marks a run as ended, in whatever state.
     ///
     /// # Errors
-    /// When the run is not in the file, or the file cannot be written.
+    /// The run is not in the file, or the file cannot be written.
     pub fn finish_run(&self, run: &str, state: State, at: Timestamp) -> Result<(), StoreError> {
         let number = self.number_of(run)?;
         self.write(|transaction| {
@@ -159,10 +159,10 @@ impl Store {
         })
     }
 
-    /// A cell begins. What an earlier attempt left of it (intervals, result, failure) is dropped; events stay.
+    /// Starts a cell. Drops what an earlier attempt left of it (intervals, result, failure); events stay.
     ///
     /// # Errors
-    /// When the run or cell is not in the file, or the file cannot be written.
+    /// The run or cell is not in the file, or the file cannot be written.
     pub fn begin_cell(&self, run: &str, index: u32, at: Timestamp) -> Result<(), StoreError> {
         let cell = self.cell_number(run, index)?;
         self.drop_intervals(cell)?;
@@ -176,10 +176,10 @@ impl Store {
         })
     }
 
-    /// A cell has come to an end: its state, times, result and failure are kept as they are in the record.
+    /// Ends a cell: stores the record's state, times, result and failure.
     ///
     /// # Errors
-    /// When the run or cell is not in the file, or the file cannot be written.
+    /// The run or cell is not in the file, or the file cannot be written.
     pub fn finish_cell(&self, run: &str, record: &CellRecord) -> Result<(), StoreError> {
         let cell = self.cell_number(run, record.index)?;
         self.write(|transaction| {
@@ -200,16 +200,16 @@ impl Store {
         })
     }
 
-    /// Writes what happened.
+    /// Writes an event.
     ///
     /// # Errors
-    /// When the run is not in the file, or the file cannot be written.
+    /// The run is not in the file, or the file cannot be written.
     pub fn event(&self, run: &str, event: &Event) -> Result<(), StoreError> {
         let number = self.number_of(run)?;
         self.write(|transaction| insert_event(transaction, number, event))
     }
 
-    /// The number of a cell's row.
+    /// Row number of a cell.
     pub(crate) fn cell_number(&self, run: &str, index: u32) -> Result<i64, StoreError> {
         let number = self.number_of(run)?;
         let found = self
@@ -225,7 +225,7 @@ impl Store {
         })
     }
 
-    /// The number of a run's row, by its exact id.
+    /// Row number of a run with this exact id.
     pub(crate) fn number_of(&self, run: &str) -> Result<i64, StoreError> {
         self.number_in(&self.connection, run)
     }
@@ -238,7 +238,7 @@ impl Store {
         found.ok_or_else(|| self.unknown(run))
     }
 
-    /// The living process that carries a run out, if it is another one than this.
+    /// The running process that executes a run, if it is not this one.
     pub(crate) fn lives_elsewhere(
         &self,
         connection: &Connection,
@@ -250,7 +250,7 @@ impl Store {
         Ok(owner.as_deref().and_then(owner::alive_elsewhere))
     }
 
-    /// All or nothing.
+    /// Runs a change in a transaction.
     pub(crate) fn write<T>(
         &self,
         change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
@@ -258,12 +258,12 @@ impl Store {
         self.write_if(|transaction| change(transaction).map_err(|error| self.error(error)))
     }
 
-    /// All or nothing, and nothing when the change refuses.
+    /// Runs a change in a transaction, which is rolled back if the change declines.
     fn write_if<T>(
         &self,
         change: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        // Immediate: the lock is waited for here, not lost in the middle.
+        // Immediate: waits for the lock here, instead of failing midway.
         let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
             .map_err(|error| self.error(error))?;
         let done = change(&transaction)?;
@@ -283,7 +283,7 @@ pub(crate) fn insert_event(connection: &Connection, run: i64, event: &Event) -> 
     Ok(())
 }
 
-/// A moment as it is kept: RFC 3339 in UTC with nanoseconds, so that texts sort as times do.
+/// A moment as stored: RFC 3339 in UTC with nanoseconds, so that texts sort like times.
 pub(crate) fn time(at: Timestamp) -> String {
     format!("{at:.9}")
 }
@@ -293,7 +293,7 @@ fn json(value: &impl serde::Serialize) -> String {
 }
 
 impl State {
-    /// Its name in the file and in machine output.
+    /// Its name in the file and in machine-readable output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -304,7 +304,7 @@ impl State {
         }
     }
 
-    /// The state of a name.
+    /// The state with this name.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let all = [Self::Pending, Self::Running, Self::Finished, Self::Interrupted, Self::Failed];
         all.into_iter().find(|state| state.name() == name)
@@ -312,7 +312,7 @@ impl State {
 }
 
 impl Validity {
-    /// Its name in the file and in machine output.
+    /// Its name in the file and in machine-readable output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Valid => "VALID",

@@ -1,4 +1,4 @@
-//! The runs of a file at a glance, without reading their plans or results.
+//! A summary of the runs in a file, without reading their plans or results.
 
 use jiff::Timestamp;
 use rusqlite::Row;
@@ -16,31 +16,31 @@ pub struct RunSummary {
     pub id: String,
     /// The experiment's name.
     pub name: String,
-    /// The command that made it: `run`, or `check`, `network`, `calibrate`, which measure without an experiment.
+    /// The command behind it: `run`, or `check`, `network`, `calibrate`, which measure without an experiment.
     pub kind: String,
     /// When it began.
     pub started: Timestamp,
     /// When it ended.
     pub finished: Option<Timestamp>,
-    /// How far it came, as recorded.
+    /// How far it got, as recorded.
     pub state: State,
-    /// It is recorded as running, but the process that ran it is gone: `manometer run --resume` goes on with it.
+    /// Recorded as running, but its process is gone: `manometer run --resume` continues it.
     pub abandoned: bool,
-    /// Cells that were finished.
+    /// Completed cells.
     pub cells_done: u32,
-    /// Cells in all.
+    /// Total cells.
     pub cells: u32,
-    /// Cells that could not be run.
+    /// Cells that could not run.
     pub cells_failed: u32,
-    /// The worst judgement of its cells; `None` when no cell has one.
+    /// The worst verdict of its cells; `None` if no cell has one.
     pub verdict: Option<Validity>,
 }
 
 impl Store {
-    /// Every run, the oldest first.
+    /// Every run, oldest first.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn summaries(&self) -> Result<Vec<RunSummary>, StoreError> {
         let read = || -> rusqlite::Result<Vec<RunSummary>> {
             let mut statement = self.connection.prepare_cached(

@@ -1,4 +1,4 @@
-//! What needs the inside of the store: a disk that is full.
+//! Tests that need the store's internals: a full disk.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ fn a_full_disk_is_one_line_and_leaves_the_file_whole() {
     let line = error.to_string();
     assert!(line.contains("full; next: make room") && line.contains("manometer forget"), "{line}");
     assert_eq!(store.runs().unwrap(), vec![run("aaaabbb2")], "all or nothing");
-    // Room that a removed run leaves is enough.
+    // The space that a removed run leaves is enough.
     store.forget("aaaabbb2").unwrap();
     drop(store);
     Store::open(&path).unwrap().begin_run(&run("zzzz2222")).unwrap();
@@ -79,12 +79,12 @@ fn a_histogram_takes_little_room_and_other_libraries_read_it() {
     assert!(packed.len() < 4000 && packed.len() < histogram.to_bytes().len(), "{}", packed.len());
     assert_eq!(packed[..4], 0x1c84_9314_u32.to_be_bytes(), "HdrHistogram V2, compressed");
     assert_eq!(packed[4..8], u32::try_from(packed.len() - 8).unwrap().to_be_bytes());
-    // The library's own reader of this form, which knows nothing of ours.
+    // The library's own decoder for this format, which knows nothing about our encoder.
     assert_eq!(metrics::Histogram::from_bytes(&packed), Ok(histogram));
     assert_eq!(crate::unpack_histogram(&[]), Ok(metrics::Histogram::new()));
 }
 
-/// Whatever rights this process has.
+/// Independent of this process's privileges.
 #[test]
 fn an_older_file_is_shown_like_a_new_one_without_a_change() {
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/v1.sqlite");

@@ -1,8 +1,8 @@
 //! The thread that writes intervals: a slow disk holds up this thread, not the measurement.
 //!
-//! The caller turns an interval into bytes (some hundred microseconds a second) and hands them over. There is no
-//! queue: an interval is taken when the one before is in the file, so that a crash loses one at most. A disk that
-//! stands still for longer than an interval makes [`Writer::interval`] wait.
+//! The caller encodes an interval (some hundred microseconds per second) and hands it over. There is no queue: an
+//! interval is accepted when the previous one is in the file, so that a crash loses one at most. A disk that stalls for
+//! longer than an interval makes [`Writer::interval`] wait.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -19,13 +19,13 @@ use crate::record::Event;
 use crate::samples::Thinned;
 use crate::store::{Store, insert_event};
 
-/// After this many intervals the file is forced to the disk (`fsync`): a power cut loses no more than these.
+/// The file is forced to disk (`fsync`) after this many intervals: a power cut loses no more than these.
 ///
-/// A crash of the process loses none of them. Forcing each would be an `fsync` a second beside a measurement,
-/// which on the file system under test is a load of its own: ext4 writes out other files' data for it.
+/// A crash of the process loses none of them. Forcing each would add an `fsync` per second to a measurement, which is a
+/// load of its own on the file system under test: ext4 writes out other files' data for it.
 pub const SYNC_EVERY: u32 = 5;
 
-/// Writes a run's intervals and events. Dropping it writes what was handed over.
+/// Writes a run's intervals and events. Dropping it writes everything handed over.
 #[derive(Debug)]
 pub struct Writer {
     path: PathBuf,
@@ -63,12 +63,12 @@ impl Writer {
         Ok(Self { path: path.to_path_buf(), orders: Some(orders), thread: Some(thread) })
     }
 
-    /// Writes one interval of a stage; `trial` tells the measurements of a study apart, 0 otherwise.
+    /// Writes one interval of a stage; `trial` distinguishes the measurements of a study, 0 otherwise.
     ///
-    /// When it returns, every interval handed over before is in the file, and this one is on its way.
+    /// When it returns, every earlier interval is in the file, and this one is on its way.
     ///
     /// # Errors
-    /// Why an earlier interval could not be written. Nothing can be written with this writer afterwards.
+    /// An earlier interval could not be written. This writer cannot write anything afterwards.
     pub fn interval(
         &mut self,
         cell: u32,
@@ -79,7 +79,7 @@ impl Writer {
         self.host_interval(cell, stage, trial, WHOLE, interval)
     }
 
-    /// Writes one interval of one host of a fleet, beside that of the whole.
+    /// Writes one interval of one host of a fleet, beside the combined one.
     ///
     /// # Errors
     /// As [`Writer::interval`].
@@ -96,8 +96,8 @@ impl Writer {
         self.order(Order::Interval { cell, stage, trial, host, interval })
     }
 
-    /// Writes what a host reported of itself, at a moment in nanoseconds since the measured window began: at most one a
-    /// second is wanted. Of many, some are left out ([`crate::SAMPLES_KEPT`]).
+    /// Writes a host's sample of itself; its time is in nanoseconds since the measured window began. Expects at most
+    /// one per second. Many samples are thinned out ([`crate::SAMPLES_KEPT`]).
     ///
     /// # Errors
     /// As [`Writer::interval`].
@@ -115,7 +115,7 @@ impl Writer {
         self.order(Order::Sample { cell, host: host.to_owned(), at_ns, text })
     }
 
-    /// Writes what happened; in order with the intervals.
+    /// Writes an event, in order with the intervals.
     ///
     /// # Errors
     /// As [`Writer::interval`].
@@ -123,10 +123,10 @@ impl Writer {
         self.order(Order::Event(event.clone()))
     }
 
-    /// Waits until everything handed over is on the disk.
+    /// Waits until everything handed over is on disk.
     ///
     /// # Errors
-    /// Why something could not be written.
+    /// Something could not be written.
     pub fn flush(&mut self) -> Result<(), StoreError> {
         let (done, wait) = sync_channel(1);
         self.order(Order::Flush(done))?;
@@ -136,10 +136,10 @@ impl Writer {
         }
     }
 
-    /// Writes what was handed over and ends the thread.
+    /// Writes everything handed over and ends the thread.
     ///
     /// # Errors
-    /// Why something could not be written.
+    /// Something could not be written.
     pub fn finish(mut self) -> Result<(), StoreError> {
         self.flush()
     }
@@ -149,7 +149,7 @@ impl Writer {
         if sent { Ok(()) } else { Err(self.what_happened()) }
     }
 
-    /// The thread ended, which it does by itself only when it could not write.
+    /// The error that ended the thread, which by itself ends only when it cannot write.
     fn what_happened(&mut self) -> StoreError {
         self.orders = None;
         let other = |why: &str| StoreError::Other { path: self.path.clone(), why: why.to_owned() };
@@ -165,13 +165,13 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(thread) = self.thread.take() {
-            // An error here was for `finish` to report; dropping has no voice.
+            // Reporting an error was up to `finish`; drop cannot.
             let _ = thread.join();
         }
     }
 }
 
-/// The thread's side.
+/// The thread's state.
 struct Scribe {
     store: Store,
     run: i64,
@@ -209,7 +209,7 @@ impl Scribe {
                     self.store.write(|transaction| insert_event(transaction, run, &event))?;
                 }
                 Order::Flush(done) => {
-                    // A transaction that is forced takes all before it to the disk.
+                    // A forced transaction takes all earlier ones to disk with it.
                     self.sync(true)?;
                     let run = self.run;
                     self.store.write(|transaction| {
@@ -222,13 +222,13 @@ impl Scribe {
         Ok(())
     }
 
-    /// Says whether the next transaction is forced to the disk.
+    /// Sets whether the next transaction is forced to disk.
     fn sync(&mut self, force: bool) -> Result<(), StoreError> {
         self.unsynced = if force { 0 } else { self.unsynced + 1 };
         self.level(force)
     }
 
-    /// What hosts sent beside the whole's is on the disk with the next of these.
+    /// Host data beside the combined series reaches the disk with the next forced transaction.
     fn unforced(&mut self) -> Result<(), StoreError> {
         self.level(false)
     }
@@ -247,7 +247,7 @@ fn stage_number(
     trial: u32,
     host: &str,
 ) -> rusqlite::Result<i64> {
-    // Looked up each time: the cell may have begun anew, and row numbers are used again.
+    // Looked up each time: the cell may have restarted, and row numbers are reused.
     let found = connection
         .prepare_cached(
             "SELECT number FROM stages WHERE cell = ?1 AND stage = ?2 AND trial = ?3 AND host = ?4",

@@ -1,5 +1,5 @@
-//! A process that writes at full speed is killed at any moment, again and again: the file opens, is whole, and holds
-//! everything but for the interval that was handed over last. Two processes write into one file at the same time.
+//! Repeatedly kills a process that writes at full speed, at arbitrary moments: the file opens, is intact, and holds
+//! everything except the interval handed over last. Two processes write to one file at the same time.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -14,10 +14,10 @@ use rusqlite::Connection;
 use store::{Event, State, Store};
 use support::{interval, moment, run};
 
-/// Every this many intervals the child also writes an event, which is on the disk when the call returns.
+/// The child also writes an event after this many intervals; it is on disk when the call returns.
 const EVENT_EVERY: u32 = 7;
 
-/// The other side of these tests: this very program, started again. As a test of its own it has nothing to do.
+/// The child side of these tests: this same program, started again. Run as a test of its own it does nothing.
 #[test]
 fn the_process_that_is_killed() {
     let Some(path) = std::env::var_os("MANOMETER_STORE_CHILD_FILE") else { return };
@@ -61,7 +61,7 @@ fn start(path: &Path, id: &str, count: u32) -> Child {
         .unwrap()
 }
 
-/// What a killed process had said to be done.
+/// What a killed process had reported as done.
 #[derive(Debug, Default)]
 struct Said {
     run: bool,
@@ -80,7 +80,7 @@ impl Said {
     }
 }
 
-/// Kills after `lines` lines and a moment more.
+/// Kills the child after `lines` lines and another moment.
 fn killed(path: &Path, id: &str, lines: usize, moment: Duration) -> Said {
     let mut child = start(path, id, u32::MAX);
     let mut heard = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -91,7 +91,7 @@ fn killed(path: &Path, id: &str, lines: usize, moment: Duration) -> Said {
     std::thread::sleep(moment);
     child.kill().unwrap();
     child.wait().unwrap();
-    // What it said before its end still lies in the pipe; a line that was cut off was not said.
+    // What it reported before its end is still in the pipe; a truncated line does not count.
     let mut rest: Vec<String> = heard.map_while(Result::ok).collect();
     rest.pop();
     rest.iter().for_each(|line| said.hear(line));
@@ -119,14 +119,14 @@ fn assert_kept(path: &Path, id: &str, said: &Said) {
         .unwrap()
         .map(|interval| interval.unwrap())
         .collect();
-    // When `interval` returns, all intervals before are in the file: at most one is lost.
+    // When `interval` returns, all earlier intervals are in the file: at most one is lost.
     assert!(intervals.len() as u32 + 1 >= said.intervals, "{} of {said:?}", intervals.len());
     for (index, kept) in (0..).zip(&intervals) {
         assert_eq!(kept, &interval(index));
     }
     let events = store.events(id).unwrap();
     assert!(events.len() as u32 >= said.events, "{} of {said:?}", events.len());
-    // Somebody else may take it up, and begins the cell anew.
+    // Another process may resume it, and restarts the cell.
     store.resume_run(id).unwrap();
     assert!(!store.summaries().unwrap().iter().find(|run| run.id == id).unwrap().abandoned);
     store.begin_cell(id, 0, moment(0)).unwrap();
@@ -164,7 +164,7 @@ fn killed_while_beginning_a_file_thirty_times() {
     let mut begun = 0;
     for round in 0..30 {
         let path = directory.path().join(format!("{round}.sqlite"));
-        // From before the file is there to its first intervals.
+        // From before the file exists to its first intervals.
         let moment = Duration::from_micros(fastrand::u64(..30_000));
         let said = killed(&path, &id_of(round), fastrand::usize(..4), moment);
         begun += u32::from(path.exists());
@@ -178,7 +178,7 @@ fn two_processes_write_into_one_file_while_a_third_reads() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("results.sqlite");
     let mut children = ["twooaaa2", "twoobbb2"].map(|id| start(&path, id, 150));
-    // The pipes are larger than what is said, so nobody need listen.
+    // The pipes are larger than the output, so nobody needs to read them.
     let mut reads = 0;
     while children.iter_mut().any(|child| child.try_wait().unwrap().is_none()) {
         if let Ok(store) = Store::open_existing(&path) {
@@ -208,7 +208,7 @@ fn a_run_that_lives_is_neither_resumed_nor_forgotten() {
     let mut child = start(&path, "aliveaa2", u32::MAX);
     let mut heard = BufReader::new(child.stdout.take().unwrap()).lines();
     heard.by_ref().take(6).for_each(|line| drop(line.unwrap()));
-    // From here on somebody has to listen, or the child stops at a full pipe; that is as good as living.
+    // From here on somebody has to read, or the child blocks on a full pipe; a blocked child is still alive.
     let store = Store::open(&path).unwrap();
     for refused in [store.resume_run("aliveaa2"), store.forget("aliveaa2")] {
         let line = refused.unwrap_err().to_string();

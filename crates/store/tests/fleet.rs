@@ -1,4 +1,5 @@
-//! Hosts of a fleet: their series beside the whole's, what they reported, baselines, and files from before there were any.
+//! Hosts of a fleet: their series beside the combined one, their samples, baselines, and files from before hosts
+//! existed.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -49,7 +50,7 @@ fn each_host_has_a_series_of_its_own_beside_the_whole() {
     let samples = store.samples("fffftttt", 0, HOSTS[1]).unwrap();
     assert_eq!(samples.iter().map(|sample| sample.at_ns / 1_000_000_000).collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(samples[2].value, serde_json::json!({"cpu": 0.25, "second": 2}));
-    // The views tell them apart.
+    // The views distinguish them.
     let connection = Connection::open(&path).unwrap();
     let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(count("SELECT count(*) FROM series WHERE run = 'fffftttt'"), 3 * 2);
@@ -64,7 +65,7 @@ fn a_cell_that_begins_anew_or_is_forgotten_leaves_nothing_of_its_hosts() {
     store.begin_cell("fffftttt", 0, moment(0)).unwrap();
     assert!(store.host_series("fffftttt", 0).unwrap().is_empty());
     assert!(store.sampled_hosts("fffftttt", 0).unwrap().is_empty());
-    // Hosts of the next attempt come first; those that results of other cells name stay.
+    // Hosts of the next attempt come first; those that other cells' results refer to stay.
     let renewed = store::HostRecord { name: "db9".into(), ..Default::default() };
     store.keep_hosts("fffftttt", &[renewed]).unwrap();
     let names: Vec<String> = store.run("fffftttt").unwrap().hosts.into_iter().map(|host| host.name).collect();
@@ -140,7 +141,7 @@ fn baselines_are_kept_replaced_found_and_forgotten() {
     }
 }
 
-/// An archive of the version without hosts, where nothing can be written.
+/// A read-only archive in the layout without hosts.
 #[test]
 fn an_older_file_that_cannot_be_written_is_read_as_it_lies_there() {
     let (directory, path) = here();
@@ -161,7 +162,7 @@ fn an_older_file_that_cannot_be_written_is_read_as_it_lies_there() {
     assert!(store.baselines().unwrap().is_empty());
     assert_eq!(store.stages("aaaabbb2", 1).unwrap().len(), 3);
     drop(store);
-    // Who may do everything has written it; everybody else has not.
+    // A process that may write anything has migrated it; any other has not.
     let connection = Connection::open(&path).unwrap();
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     drop(connection);

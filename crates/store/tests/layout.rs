@@ -1,8 +1,8 @@
-//! Files of every version stay readable, the layout does not change by accident, and what is not ours is left alone.
+//! Files of every version stay readable, the layout does not change by accident, and foreign files are left alone.
 //!
 //! When the layout changes: add a migration in `src/schema.rs`, and write a file of the new version with
-//! `MANOMETER_WRITE_SAMPLE=tests/data/results cargo test -p store --test layout` from the top of the repository.
-//! Files of earlier versions are never written again.
+//! `MANOMETER_WRITE_SAMPLE=tests/data/results cargo test -p store --test layout` from the top of the repository. Files
+//! of earlier versions are never rewritten.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -20,7 +20,7 @@ fn kept(version: i64) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/data/results/v{version}.sqlite"))
 }
 
-/// A copy: opening brings a file up to date.
+/// A copy, since opening a file migrates it.
 fn copy(version: i64) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("results.sqlite");
@@ -59,7 +59,7 @@ fn a_file_of_each_version_is_read() {
         let measured = store.intervals("aaaabbb2", 1, "measure", 0, 0..u32::MAX).unwrap();
         let measured: Vec<_> = measured.map(Result::unwrap).collect();
         assert_eq!(measured, (0..5).map(interval).collect::<Vec<_>>(), "version {version}");
-        // It can be gone on with.
+        // It can be resumed.
         store.resume_run("aaaabbb2").unwrap();
         store.begin_cell("aaaabbb2", 5, moment(800)).unwrap();
     }
@@ -100,7 +100,7 @@ fn a_missing_directory_is_made_for_its_owner_alone() {
     assert_eq!(names, ["results.sqlite"], "a closed file is one file");
 }
 
-/// Refused in one line with a next step, and not a byte is different afterwards.
+/// Refused in one line with a next step, and not a byte has changed.
 fn assert_left_alone(path: &Path, words: &[&str]) {
     let directory = path.parent().unwrap();
     let names = || {
@@ -134,7 +134,7 @@ fn what_belongs_to_others_is_refused_and_left_as_it_is() {
         drop(connection);
         assert_left_alone(&path, &["database of another program", "--results"]);
     }
-    // Its tables are in its journal yet; the file itself is blank.
+    // Its tables are still in its journal; the file itself is blank.
     let other = Connection::open(at("busy.sqlite")).unwrap();
     other.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
     other.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (7)").unwrap();
@@ -190,13 +190,13 @@ fn damage_is_said_in_one_line() {
     let read = Store::open_existing(&path).and_then(|store| store.run("last"));
     let line = read.unwrap_err().to_string();
     assert!(line.contains("is damaged") && line.contains("next: ") && !line.contains('\n'), "{line}");
-    // A file that was cut short.
+    // A truncated file.
     fs::write(&path, &bytes[..2000]).unwrap();
     let line = Store::open_existing(&path).and_then(|store| store.runs()).unwrap_err().to_string();
     assert!(line.contains("next: ") && !line.contains('\n'), "{line}");
 }
 
-/// The first page says how long the file is, and is carried over first.
+/// The first page holds the file's length, and is checkpointed first.
 #[test]
 fn a_journal_that_was_carried_over_in_part_is_no_damage() {
     let (directory, path) = copy(VERSION);

@@ -1,4 +1,4 @@
-//! Whatever is written is read back equal: records with all options, histograms with extreme values.
+//! Everything written reads back equal: records with all options, histograms with extreme values.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -24,7 +24,7 @@ use store::{
 };
 use support::histogram;
 
-/// Any number that JSON can say, the largest and smallest among them.
+/// Any number that JSON can represent, including the largest and the smallest.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL | proptest::num::f64::ZERO,
@@ -228,7 +228,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// Counts as the engine makes them, and such as nothing makes.
+    /// Counts as the engine produces them, and some that nothing produces.
     fn op_stats()(
         n in vec(count(), 4), errors in vec(0u64..1 << 40, ErrorKind::COUNT), failing: bool,
         service in vec(any::<u64>(), 0..40), response in of(vec(any::<u64>(), 0..40)),
@@ -303,7 +303,7 @@ proptest! {
         let store = Store::open(&path).unwrap();
         store.begin_run(&support::run("aaaabbb2", "properties")).unwrap();
         let mut writer = store.writer("aaaabbb2").unwrap();
-        // The empty name is the whole's: a host has a name. An interval is there once.
+        // The empty name denotes the combined series: a host has a name. Each interval exists once.
         let expected: BTreeMap<&String, BTreeMap<u32, Interval>> = written
             .iter()
             .filter(|(host, _)| !host.is_empty())
@@ -329,7 +329,7 @@ proptest! {
 
     #[test]
     fn intervals_are_read_back_equal(written in vec(interval(), 1..6), stage in text(), trial: u32) {
-        // By number, each once: in a file as in a measurement.
+        // By number, each once: in the file as in the measurement.
         let written: BTreeMap<u32, Interval> =
             written.into_iter().map(|interval| (interval.index, interval)).collect();
         let directory = tempfile::tempdir().unwrap();

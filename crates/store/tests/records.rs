@@ -1,4 +1,4 @@
-//! What is written is read back equal, and a cell that begins anew begins with nothing.
+//! Everything written reads back equal, and a restarted cell starts empty.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -113,7 +113,7 @@ fn a_cell_that_begins_anew_has_nothing_of_the_attempt_before() {
     assert_eq!((cell.state, cell.started, cell.finished), (State::Running, Some(moment(1000)), None));
     assert_eq!((cell.result, cell.failure), (None, None));
     assert!(store.stages("aaaabbb2", 0).unwrap().is_empty());
-    // The other cell kept its own, also where row numbers are used again.
+    // The other cell kept its own, even where row numbers are reused.
     assert_eq!(all(&store, "aaaabbb2", 1, "measure", 0).len(), 5);
     writer.interval(0, "measure", 0, &interval(0)).unwrap();
     writer.interval(1, "verify", 0, &interval(1)).unwrap();
@@ -235,7 +235,7 @@ fn forgetting_a_run_leaves_the_others_and_gives_the_room_back() {
     assert!(matches!(store.forget("zzzz2222"), Err(StoreError::Unknown { .. })));
 }
 
-/// As an earlier version stored them: what both kinds of load have lies beside what only one has.
+/// As an earlier version stored them: fields common to both kinds of load beside those of one kind.
 #[test]
 fn plans_of_earlier_versions_hold_both_kinds_of_load() {
     let text = include_str!("../../../tests/data/results/jobs.plan.json");
@@ -247,7 +247,7 @@ fn plans_of_earlier_versions_hold_both_kinds_of_load() {
     assert_eq!(mixed.workload.block_sizes().len(), 3);
     let mix = plain.workload.mix().unwrap();
     assert_eq!((mix.file_bytes, mix.placement.as_ref().map(|p| p.cores.len())), (1 << 30, Some(1)));
-    // And as this one stores them, for those who read with an earlier one.
+    // And as this version stores them, for readers of an earlier version.
     let before: serde_json::Value = serde_json::from_str(text).unwrap();
     assert_eq!(serde_json::to_value(&plan).unwrap(), before);
 }

@@ -15,7 +15,7 @@ use super::{cells, estimate, interval, moment, op_result, result, run};
 /// Hosts of [`fleet_run`].
 pub const HOSTS: [&str; 3] = ["db1", "db2", "admin@[fe80::1]:2222"];
 
-/// A run of a fleet, before [`run`].
+/// A fleet run, before [`run`].
 pub fn fleet_run() -> RunRecord {
     let host = |name: &str| HostRecord {
         name: name.into(),
@@ -24,7 +24,7 @@ pub fn fleet_run() -> RunRecord {
     RunRecord { started: moment(-1000), hosts: HOSTS.map(host).into(), ..run("fffftttt", "a fleet") }
 }
 
-/// What became of its first cell: one host slow, one lost.
+/// The outcome of its first cell: one host slow, one lost.
 pub fn fleet_result() -> CellResult {
     let hosts = HOSTS.iter().enumerate().map(|(index, name)| {
         let mut total = op_result(None);
@@ -76,7 +76,7 @@ pub fn matrix() -> NetworkMatrix {
     }
 }
 
-/// What held it back.
+/// What limited it.
 fn limit() -> Bottleneck {
     let sentence = "network-bound: db2's card is full".to_owned();
     Bottleneck {

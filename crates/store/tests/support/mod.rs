@@ -1,4 +1,4 @@
-//! Records that use every field and every alternative, so that nothing is kept that was not tried.
+//! Records that use every field and every alternative, so that everything stored is tested.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -275,7 +275,7 @@ pub fn result(validity: Validity) -> CellResult {
                 intercept: 990.0,
             }],
             lost: Some(Loss { interval: 60, before: 1000.0, after: 700.0 }),
-            // Kept files are older than these.
+            // Stored files are older than these.
             stalls: None,
             trend: None,
             notes: vec!["p99 of write was left out: too few operations an interval".into()],
@@ -343,7 +343,7 @@ pub fn result(validity: Validity) -> CellResult {
     }
 }
 
-/// What becomes of each cell of [`run`]: every state and every verdict.
+/// The outcome of each cell of [`run`]: every state and every verdict.
 pub fn cells() -> Vec<CellRecord> {
     let done = |index, state, result, failure: Option<&str>| CellRecord {
         index,
@@ -394,7 +394,7 @@ pub fn events() -> Vec<Event> {
     ]
 }
 
-/// An interval that follows from its number alone.
+/// An interval derived only from its number.
 pub fn interval(index: u32) -> Interval {
     let mut interval = Interval {
         index,
