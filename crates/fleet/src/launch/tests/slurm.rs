@@ -48,7 +48,7 @@ fn an_allocation_is_asked_for_used_and_given_back() {
     let text = log(&bench);
     assert!(
         text.contains(
-            "salloc --nodes=2 --exclusive --job-name=manometer --immediate=35 --partition=x /bin/sh -c"
+            "salloc --nodes=2 --exclusive --job-name=manometer --immediate=25 --partition=x /bin/sh -c"
         ),
         "{text}"
     );
