@@ -6,6 +6,8 @@ mod calibrate;
 mod check;
 mod cleanup;
 mod completions;
+#[cfg(test)]
+mod documented;
 mod exit;
 mod fio;
 mod fleet;
