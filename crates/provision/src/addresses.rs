@@ -1,33 +1,33 @@
-//! Which of an array's data addresses to test: one a subnet, with the reasons.
+//! Chooses the data addresses of an array to test: one per subnet, with the reasons.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::Deserialize;
 
-/// A data address that was chosen.
+/// A chosen data address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataInterface {
     /// The address.
     pub address: IpAddr,
-    /// Name of its subnet; empty if the array names none.
+    /// Name of its subnet; empty if the array gives none.
     pub subnet: String,
     /// Name of the network interface.
     pub interface: String,
-    /// MTU in bytes that the array has configured there.
+    /// MTU in bytes configured on the array for it.
     pub mtu: Option<u32>,
 }
 
-/// The addresses to test, and why these.
+/// The addresses to test, with the reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressChoice {
-    /// One for each subnet with an enabled data interface, in the order of their addresses.
+    /// One for each subnet with an enabled data interface, in order of address.
     pub chosen: Vec<DataInterface>,
-    /// One printable line for each interface: why it was chosen, or left out.
+    /// One printable line per interface: why it was chosen or skipped.
     pub reasons: Vec<String>,
 }
 
-/// A network interface as both generations list it.
+/// A network interface, as listed by both API generations.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Interface {
     pub name: String,
@@ -45,7 +45,7 @@ pub(crate) struct Interface {
     pub attached_servers: Option<Vec<Reference>>,
 }
 
-/// A subnet as both generations list it.
+/// A subnet, as listed by both API generations.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Subnet {
     pub name: String,
@@ -66,10 +66,10 @@ pub(crate) struct Reference {
     pub name: Option<String>,
 }
 
-/// The array's own server, which exports what is not given to another (from API 2.19 on).
+/// The array's own server, which exports everything not assigned to another (since API 2.19).
 const OWN_SERVER: &str = "_array_server";
 
-/// Chooses one address a subnet.
+/// Chooses one address per subnet.
 pub(crate) fn choose(interfaces: &[Interface], subnets: &[Subnet]) -> AddressChoice {
     let mut reasons = Vec::new();
     let mut candidates: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
@@ -86,7 +86,7 @@ pub(crate) fn choose(interfaces: &[Interface], subnets: &[Subnet]) -> AddressCho
     }
     let mut chosen = Vec::new();
     for (_, mut group) in candidates {
-        // Interfaces of the array's own server first, since that is the one our file system is exported by.
+        // Interfaces of the array's own server come first, because it exports our file system.
         group.sort_by(|a, b| {
             (a.foreign.is_some(), &a.found.interface).cmp(&(b.foreign.is_some(), &b.found.interface))
         });
@@ -121,12 +121,12 @@ pub(crate) fn choose(interfaces: &[Interface], subnets: &[Subnet]) -> AddressCho
 
 struct Candidate {
     found: DataInterface,
-    /// Server it is attached to, if not the array's own.
+    /// The server it is attached to, if not the array's own.
     foreign: Option<String>,
 }
 
 impl Candidate {
-    /// What it shares with its neighbours: the subnet, or itself alone if the array names none.
+    /// Grouping key: the subnet, or the interface itself if the array gives none.
     fn group(&self) -> String {
         if self.found.subnet.is_empty() {
             format!("\u{10ffff}{}", self.found.interface)
@@ -155,13 +155,13 @@ fn judge(interface: &Interface, subnet: Option<&Subnet>) -> Result<Candidate, St
         address,
         subnet: subnet.map(|subnet| subnet.name.clone()).or(named).unwrap_or_default(),
         interface: interface.name.clone(),
-        // The subnet's is the one that is configured; the interface's is derived from it.
+        // The subnet's MTU is the configured one; the interface's is derived from it.
         mtu: subnet.and_then(|subnet| subnet.mtu).or(interface.mtu),
     };
     Ok(Candidate { found, foreign })
 }
 
-/// The subnet of an interface: by its own reference (from 1.9 on), by the subnet's list of interfaces, or by the prefix.
+/// The subnet of an interface: by its own reference (since 1.9), by the subnet's list of interfaces, or by the prefix.
 fn subnet_of<'a>(interface: &Interface, subnets: &'a [Subnet]) -> Option<&'a Subnet> {
     let named = interface.subnet.as_ref().and_then(|subnet| subnet.name.as_deref());
     let by_name = || subnets.iter().find(|subnet| Some(subnet.name.as_str()) == named);

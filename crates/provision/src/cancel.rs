@@ -1,12 +1,12 @@
-//! Giving up a call that is under way, from another thread.
+//! Cancels a call in progress from another thread.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Ends calls that look or create as soon as it is set; removal is never cut short by it.
+/// Once set, ends calls that query or create; removal is never interrupted.
 ///
-/// A signal thread keeps one clone, the [`crate::ArraySession`] another.
+/// A signal handler thread keeps one clone, the [`crate::ArraySession`] another.
 #[derive(Clone, Debug)]
 pub struct Cancel(Arc<watch::Sender<bool>>);
 
@@ -16,7 +16,7 @@ impl Cancel {
         Self(Arc::new(watch::Sender::new(false)))
     }
 
-    /// Ends the call under way and refuses new ones.
+    /// Ends the call in progress and rejects new ones.
     pub fn cancel(&self) {
         self.0.send_replace(true);
     }
@@ -28,7 +28,7 @@ impl Cancel {
 
     /// Returns once cancelled.
     pub(crate) async fn cancelled(&self) {
-        // The sender lives as long as this borrow, so that waiting can end in one way only.
+        // The sender lives as long as this borrow, so the wait can only end by cancellation.
         let _ = self.0.subscribe().wait_for(|&cancelled| cancelled).await;
     }
 }

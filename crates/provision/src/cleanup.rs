@@ -1,4 +1,4 @@
-//! Finishing what dead runs left, as their journals say: nothing else is touched.
+//! Removes what dead runs left, according to their journals; touches nothing else.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,40 +14,40 @@ use crate::remove::Remover;
 use crate::secret::ApiSecret;
 use crate::session::BucketAccess;
 
-/// What clean-up needs from outside: secrets, and the protocols of the data path.
+/// What cleanup needs from its caller: secrets, and the protocols of the data path.
 pub trait Helper {
-    /// The API token for the array at `address`, as the run was given it.
+    /// The API token for the array at `address`, as given to the run.
     ///
     /// # Errors
-    /// There is none: one line that says where it was looked for.
+    /// There is none: one line that says where it was searched for.
     fn token_for(&mut self, address: &str) -> Result<ApiSecret, String>;
 
-    /// Removes a place of the run's own and all that is in it; `access` has the keys if the array made them, else they come
-    /// from where the run got them. The place says that it bears the run's name; that it does, the protocol checks. Not
-    /// finding it is success.
+    /// Removes a place of the run's own with everything in it; `access` has the keys if the array created them, else
+    /// they come from where the run got them. The protocol checks that the place really bears the run's name, as the
+    /// entry claims. A missing place counts as removed.
     ///
     /// # Errors
     /// One line: what failed, and the next step.
     fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), String>;
 }
 
-/// How to clean up.
+/// Options of a cleanup.
 #[derive(Clone, Debug)]
 pub struct CleanupOptions {
-    /// Deadline of each management call.
+    /// Timeout of each management call.
     pub call_timeout: Duration,
-    /// Trust to use in place of the recorded one.
+    /// Trust to use instead of the recorded one.
     pub trust: Option<Trust>,
-    /// After this time no further removal is begun; one that is under way comes to its end.
+    /// No removal starts after this time; one in progress is completed.
     pub time_limit: Duration,
 }
 
-/// What became of the runs in a journal directory.
+/// Outcome for the runs in a journal directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CleanupReport {
-    /// Runs of which nothing is left.
+    /// Runs of which nothing remains.
     pub cleaned: Vec<String>,
-    /// Runs that are alive: left alone.
+    /// Runs that are still alive: left alone.
     pub alive: Vec<String>,
     /// What could not be removed, and why: one line each.
     pub failures: Vec<String>,
@@ -55,11 +55,11 @@ pub struct CleanupReport {
     pub unfinished: Vec<String>,
 }
 
-/// Finishes what dead runs left. `say` gets a line for each step. May be repeated at will.
+/// Removes what dead runs left. `say` receives a line for each step. May be repeated at any time.
 ///
 /// # Errors
-/// The journal directory cannot be read. What fails for one run is in the report and does not keep the
-/// others from being cleaned.
+/// The journal directory cannot be read. Failures of one run are in the report and do not keep the others from being
+/// cleaned up.
 pub fn cleanup(
     journal: &Journal,
     options: &CleanupOptions,
@@ -101,16 +101,16 @@ pub fn cleanup(
     Ok(report)
 }
 
-/// One clean-up of many journals.
+/// One cleanup over many journals.
 struct Work<'a> {
     options: &'a CleanupOptions,
-    /// Arrays that did not answer: they are not waited for again.
+    /// Arrays that did not answer: later calls do not wait for them again.
     silent: BTreeSet<String>,
     begun_ns: u64,
 }
 
 impl Work<'_> {
-    /// Finishes one run; what remains.
+    /// Cleans up one run; returns what remains.
     fn finish(&mut self, run: &Run, helper: &mut dyn Helper, say: &mut dyn FnMut(&str)) -> Vec<String> {
         let mut failures: Vec<String> = run.foreign().iter().map(|title| refused(run, title)).collect();
         let outstanding = run.outstanding();
@@ -120,7 +120,7 @@ impl Work<'_> {
         let outside =
             |entry: &&Entry| !entry.resource.is_on_array() && !is_inside(&entry.resource, &outstanding);
         let on_array = outstanding.iter().any(|entry| entry.resource.is_on_array());
-        // Before the array is touched: with its user goes the key to a bucket that stays.
+        // Before the array is touched: removing its user also removes the key to a bucket that stays.
         for entry in outstanding.iter().filter(outside) {
             let Resource::Place(place) = &entry.resource else { continue };
             if on_array && place.bucket().is_some() {
@@ -157,7 +157,7 @@ impl Work<'_> {
         failures
     }
 
-    /// Whether something more may be begun.
+    /// Whether another removal may start.
     fn in_time(&self) -> Result<(), String> {
         let spent = Duration::from_nanos(clock::now_ns().saturating_sub(self.begun_ns));
         if spent < self.options.time_limit {
@@ -169,7 +169,7 @@ impl Work<'_> {
         ))
     }
 
-    /// Logs in to the array of a run.
+    /// Logs in to a run's array.
     fn open(
         &mut self,
         run: &Run,
@@ -195,7 +195,7 @@ impl Work<'_> {
     }
 }
 
-/// A resource in the journal that is not the run's.
+/// Message for a journaled resource that does not belong to the run.
 fn refused(run: &Run, title: &str) -> String {
     format!(
         "{title}: refused: it does not bear the run's own name {}, so manometer did not make it and does not touch it",
@@ -210,7 +210,7 @@ fn note(run: &Run, entry: &Entry, outcome: Result<(), String>, failures: &mut Ve
     }
 }
 
-/// Whether a place goes when something else that is outstanding goes.
+/// Whether removing another outstanding resource removes this place as well.
 fn is_inside(resource: &Resource, outstanding: &[Entry]) -> bool {
     let Resource::Place(place) = resource else { return false };
     outstanding.iter().any(|other| match &other.resource {

@@ -1,5 +1,5 @@
-//! The management API's client: negotiation, login, renewal, paging, and the one function through which
-//! every call goes.
+//! Client of the management API: version negotiation, login, session renewal, paging, and the one function that makes
+//! every call.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ use crate::secret::ApiSecret;
 use crate::steps::ManagementStep;
 use crate::version::{ApiVersion, Generation};
 
-/// Pages that a listing may have at most: arrays answer up to a thousand items a page.
+/// Maximum pages of a listing: arrays return up to a thousand items per page.
 const PAGE_LIMIT: usize = 1000;
-/// Characters of an unexpected answer that are shown.
+/// Characters shown of an unexpected response.
 const SHOWN_CHARACTERS: usize = 200;
 
-/// How to reach and use an array's management API.
+/// How to reach and authenticate to an array's management API.
 #[derive(Clone, Debug)]
 pub struct Management {
     /// `HOST`, `HOST:PORT`, or a URL; TLS unless it begins with `http://`.
@@ -31,14 +31,14 @@ pub struct Management {
     pub token: ApiSecret,
     /// Which certificate is accepted.
     pub trust: Trust,
-    /// Deadline of each call, from connecting to the last byte of the answer.
+    /// Timeout of each call, from connecting to the last byte of the response.
     pub call_timeout: Duration,
 }
 
-/// Parameters of a call, beyond what its step fixes.
+/// Parameters of a call, besides those that its step determines.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters {
-    /// What it is about, for messages.
+    /// The object of the call, for messages.
     pub subject: String,
     pub query: Vec<(&'static str, String)>,
     pub body: Option<Value>,
@@ -54,12 +54,12 @@ pub(crate) struct Client {
     session: Option<ApiSecret>,
     version: Option<ApiVersion>,
     cancel: Cancel,
-    /// Whether `cancel` ends calls: not while removing.
+    /// Whether `cancel` ends calls; false during removal.
     pub interruptible: bool,
 }
 
 impl Client {
-    /// Agrees on a version and logs in.
+    /// Negotiates a version and logs in.
     pub(crate) fn open(management: &Management, cancel: &Cancel) -> Result<Self, ProvisionError> {
         if management.token.is_empty() {
             return Err(ProvisionError::Input(
@@ -89,33 +89,33 @@ impl Client {
         Ok(client)
     }
 
-    /// The version spoken.
+    /// The negotiated version.
     pub(crate) fn version(&self) -> ApiVersion {
         self.version.expect("open() ends with a version or an error")
     }
 
-    /// The generation spoken.
+    /// The negotiated generation.
     pub(crate) fn generation(&self) -> Generation {
         self.version().generation()
     }
 
-    /// Deadline of each call.
+    /// Timeout of each call.
     pub(crate) fn deadline(&self) -> Duration {
         self.transport.deadline()
     }
 
-    /// Lets time pass.
+    /// Sleeps.
     pub(crate) fn pause(&self, time: Duration) {
         self.runtime().block_on(async { tokio::time::sleep(time).await });
     }
 
-    /// Makes a call; renews the session once if the array says that it has ended.
+    /// Makes a call; renews the session once if the array reports that it has expired.
     pub(crate) fn call(&mut self, step: ManagementStep, parameters: &Parameters) -> Result<Value, CallError> {
         let first = self.call_once(step, parameters);
         let ended =
             matches!(&first, Err(CallError { failure: Failure::Status { status: 401 | 403, .. }, .. }));
-        // A refused call had no effect, so that even creating may be repeated. Arrays answer 403 both for a
-        // session that has ended and for a lack of rights; a second refusal is the latter.
+        // A rejected call had no effect, so even a creation may be repeated. Arrays answer 403 both for an expired
+        // session and for missing permissions; a second rejection means the latter.
         if !ended || self.session.is_none() {
             return first;
         }
@@ -124,7 +124,7 @@ impl Client {
         self.call_once(step, parameters)
     }
 
-    /// Makes a call that answers a list, and follows its pages.
+    /// Makes a call that returns a list, and follows its pages.
     pub(crate) fn list<T: DeserializeOwned>(
         &mut self,
         step: ManagementStep,
@@ -205,7 +205,7 @@ impl Client {
             .map_err(|error| self.nonsense(step, parameters, format!("{error}, in: {}", shown(&answer.body))))
     }
 
-    /// The one place where a request is made.
+    /// The only function that sends requests.
     fn exchange(&mut self, step: ManagementStep, parameters: &Parameters) -> Result<Answer, CallError> {
         let mut target = step.path_in(self.version);
         for (position, (name, value)) in parameters.query.iter().enumerate() {
@@ -246,7 +246,7 @@ impl Client {
         CallError { step, subject: parameters.subject.clone(), request, failure }
     }
 
-    /// An answer that does not fit.
+    /// The error for a malformed response.
     pub(crate) fn nonsense(&self, step: ManagementStep, parameters: &Parameters, cause: String) -> CallError {
         self.failed(step, parameters, Failure::Answer(cause))
     }
@@ -258,7 +258,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // A name lookup that hangs runs on a thread of the runtime; nobody waits for it.
+        // A hanging name lookup occupies a thread of the runtime; nothing waits for it.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -280,8 +280,8 @@ struct PaginationInfo {
     continuation_token: Option<String>,
 }
 
-/// The array's own words: `errors` in both generations, with `message` and `context`; what stands in
-/// front of its API answers a bare `message`.
+/// The array's own error messages: `errors` in both generations, with `message` and `context`; a proxy in front of the
+/// API returns a bare `message`.
 fn messages(body: &[u8]) -> Vec<ArrayMessage> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -311,7 +311,7 @@ fn messages(body: &[u8]) -> Vec<ArrayMessage> {
     entries.into_iter().map(shown_entry).collect()
 }
 
-/// The beginning of a text from outside, on one line, without anything that moves a cursor.
+/// The start of external text, on one line, without control characters.
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN_CHARACTERS)]);
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! What can go wrong: each error is one line that names the step, the address, the cause and the next step.
+//! Errors: each is one line that names the step, the address, the cause and the next step.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use crate::steps::{ManagementStep, StepPhase};
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum ProvisionError {
-    /// Input from the user that cannot be used; the text says which and what to write instead.
+    /// Invalid input from the user; the text says which and what to write instead.
     #[error("{0}")]
     Input(String),
-    /// The array's API is too old, too new or something else.
+    /// The array's API is too old, too new or of another kind.
     #[error("{0}")]
     Version(String),
     /// A call to the management API failed.
     #[error(transparent)]
     Call(Box<CallError>),
-    /// Something of that name was there before: it is not ours and stays untouched.
+    /// The name was already taken: the object is not ours and stays untouched.
     #[error(
         "{what} exists already and was not created by this run: it is left as it is; next: run again, which takes a new name"
     )]
@@ -26,7 +26,7 @@ pub enum ProvisionError {
         /// Kind and name.
         what: String,
     },
-    /// A target that the user named does not fit.
+    /// A target that the user named is unsuitable.
     #[error("{0}")]
     Target(String),
     /// The journal could not be written or read.
@@ -34,18 +34,18 @@ pub enum ProvisionError {
     Journal {
         /// The file or directory.
         path: PathBuf,
-        /// What happened, with the next step.
+        /// The cause, with the next step.
         cause: String,
     },
 }
 
 impl ProvisionError {
-    /// Whether this is [`crate::Cancel::cancel`] taking effect, not a fault.
+    /// Whether this is the effect of [`crate::Cancel::cancel`] and not a fault.
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Call(call) if matches!(call.failure, Failure::Cancelled))
     }
 
-    /// Whether nobody answered at all.
+    /// Whether there was no response at all.
     pub(crate) fn is_silence(&self) -> bool {
         matches!(self, Self::Call(call) if call.failure.is_silence())
     }
@@ -72,7 +72,7 @@ impl ProvisionError {
 pub struct CallError {
     /// Which call.
     pub step: ManagementStep,
-    /// What it was about, such as a name; may be empty.
+    /// The object of the call, such as a name; may be empty.
     pub subject: String,
     /// Method and URL.
     pub request: String,
@@ -80,12 +80,12 @@ pub struct CallError {
     pub failure: Failure,
 }
 
-/// One of the errors in an array's answer.
+/// One of the errors in an array's response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayMessage {
-    /// What the array says.
+    /// The array's message.
     pub message: String,
-    /// The object it says it about.
+    /// The object that the message is about.
     pub context: Option<String>,
 }
 
@@ -96,35 +96,35 @@ pub enum Failure {
     Connect(String),
     /// No trustworthy TLS session.
     Tls {
-        /// What TLS says.
+        /// The error from TLS.
         cause: String,
-        /// SHA-256 of the certificate the array showed, if it came so far.
+        /// SHA-256 of the certificate that the array presented, if the handshake got that far.
         fingerprint: Option<String>,
     },
-    /// Nothing came back in time.
+    /// No response in time.
     Timeout {
-        /// The deadline.
+        /// The timeout.
         after: Duration,
         /// Whether the request may have reached the array.
         sent: bool,
     },
-    /// The connection ended before the answer was complete.
+    /// The connection ended before the response was complete.
     Broken(String),
-    /// The array refused.
+    /// The array rejected the call.
     Status {
         /// HTTP status.
         status: u16,
-        /// The array's words.
+        /// The array's messages.
         messages: Vec<ArrayMessage>,
     },
-    /// The answer makes no sense.
+    /// The response is malformed.
     Answer(String),
-    /// The user gave up waiting.
+    /// The user cancelled.
     Cancelled,
 }
 
 impl Failure {
-    /// Whether the array may have done what was asked although the call failed.
+    /// Whether the array may have executed the call although it failed.
     pub fn is_ambiguous(&self) -> bool {
         match self {
             Self::Connect(_) | Self::Tls { .. } => false,
@@ -143,12 +143,12 @@ impl Failure {
         }
     }
 
-    /// Whether nobody answers at all, so that the next calls will not fare better.
+    /// Whether there was no response at all, so that further calls will not do better.
     pub(crate) fn is_silence(&self) -> bool {
         matches!(self, Self::Connect(_) | Self::Timeout { .. })
     }
 
-    /// Whether the array says that the named object is not there.
+    /// Whether the array reports that the named object does not exist.
     pub(crate) fn says_absent(&self) -> bool {
         match self {
             Self::Status { status: 404, .. } => true,
@@ -157,7 +157,7 @@ impl Failure {
         }
     }
 
-    /// Whether the array says that an object of that name is there already.
+    /// Whether the array reports that an object of that name already exists.
     pub(crate) fn says_exists(&self) -> bool {
         match self {
             Self::Status { status: 409, .. } => true,

@@ -1,4 +1,4 @@
-//! Forgetting a dead run: its journal goes, and what the journal lists stays.
+//! Forgets a dead run: deletes its journal; what the journal lists stays.
 
 use std::io::Read;
 
@@ -6,22 +6,22 @@ use crate::error::ProvisionError;
 use crate::journal::{Journal, Locked, Run};
 use crate::run_id::RunId;
 
-/// Lines of a journal that cannot be read which are repeated at most.
+/// Maximum lines shown of an unreadable journal.
 const LINES_MAX: usize = 100;
 
-/// What a forgotten run's journal listed.
+/// The contents of a forgotten run's journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forgotten {
-    /// What may still exist, in words; the bare lines of a journal that cannot be read.
+    /// What may still exist, in words; for an unreadable journal, its raw lines.
     pub not_removed: Vec<String>,
-    /// Why the journal could not be read, if so.
+    /// Why the journal could not be read, if it could not.
     pub unreadable: Option<String>,
 }
 
-/// Deletes the journal of a dead run. Nothing that it lists is contacted or removed.
+/// Deletes the journal of a dead run. Contacts and removes nothing that it lists.
 ///
 /// # Errors
-/// There is no journal of that run, the run is alive, or the file cannot be deleted.
+/// The run has no journal or is alive, or the file cannot be deleted.
 pub fn forget(journal: &Journal, id: &RunId) -> Result<Forgotten, ProvisionError> {
     let path = journal.file_of(id);
     let failed = |error: &std::io::Error| ProvisionError::journal(&path, error);

@@ -1,7 +1,7 @@
-//! Real arrays' management APIs, and the journal of what must be removed again.
+//! Management APIs of real arrays, and the journal of what must be removed again.
 //!
-//! The outside of this crate blocks; inside, one `hyper` client runs on a current-thread `tokio` runtime.
-//! What the command line does with it, in order:
+//! The public API of this crate blocks; internally, a `hyper` client runs on a current-thread `tokio` runtime. The
+//! command line uses it in this order:
 //!
 //! ```text
 //! let journal = Journal::open(&Journal::default_directory()?)?;   // or --journal-dir

@@ -1,7 +1,7 @@
-//! Removing what a run's journal says is outstanding, in the order the array demands.
+//! Removes what a run's journal lists as outstanding, in the order that the array requires.
 //!
-//! Everything here may be done twice: by the run itself, by its drop, and by `manometer cleanup` after it
-//! died anywhere in between. So each removal first looks what there is, and finding nothing is success.
+//! Every removal may be repeated: by the run itself, by its drop, and by `manometer cleanup` after it died at any
+//! point. Each one therefore first checks what exists, and finding nothing is success.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -15,13 +15,13 @@ use crate::session::{BucketAccess, create_access_key, look};
 use crate::steps::ManagementStep;
 use crate::version::Generation;
 
-/// Attempts at one removal while failures are passing.
+/// Attempts at one removal while failures are temporary.
 const TRIES: u32 = 4;
-/// Attempts when the array refuses: it may need a moment to forget what was removed just before.
+/// Attempts when the array rejects it: it may briefly not see that something was just removed.
 const REFUSED_TRIES: u32 = 2;
-/// Pause after the first attempt; it doubles.
+/// Pause after the first attempt; each one doubles.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Longest time that a creation without an answer is waited for to take effect.
+/// Maximum wait for an unanswered creation to take effect.
 const SETTLING: Duration = Duration::from_secs(10);
 
 /// One removal of everything outstanding.
@@ -30,7 +30,7 @@ pub(crate) struct Remover<'a> {
     run: &'a Run,
     helper: Option<&'a mut dyn Helper>,
     remaining: Vec<String>,
-    /// Nobody answers any more: each further removal is tried once only.
+    /// The array has stopped answering: each further removal is tried only once.
     silence: bool,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Remover<'a> {
         Self { client, run, helper, remaining: Vec::new(), silence: false }
     }
 
-    /// Removes all and returns what remains, with the reasons.
+    /// Removes everything and returns what remains, with the reasons.
     pub(crate) fn everything(mut self) -> Vec<String> {
         let all = self.run.outstanding();
         let of = |wanted: fn(&Resource) -> bool| all.iter().filter(move |entry| wanted(&entry.resource));
@@ -67,7 +67,7 @@ impl<'a> Remover<'a> {
         self.remaining
     }
 
-    /// A key goes with its user; an older version may have been killed after it noted the one and before the other.
+    /// Removing a user removes its keys; an older version may have been killed between recording the two.
     fn keys_without_user(&mut self) {
         let outstanding = self.run.outstanding();
         let has_user = |user: &str| {
@@ -83,7 +83,7 @@ impl<'a> Remover<'a> {
         }
     }
 
-    /// Objects of ours in a bucket that is not: over S3, with a fresh key if the run had a user there.
+    /// Our objects in a bucket that is not ours: removed over S3, with a new key if the run had a user there.
     pub(crate) fn objects(&mut self, entry: &Entry) -> Result<(), String> {
         let Resource::Place(place) = &entry.resource else { return Ok(()) };
         let bucket = place.bucket().unwrap_or_default();
@@ -105,7 +105,7 @@ impl<'a> Remover<'a> {
         }
     }
 
-    /// Tries until it works or is hopeless; whether the resource is gone.
+    /// Retries until it works or is hopeless; returns whether the resource is gone.
     fn patiently(&mut self, entry: &Entry, once: impl Fn(&mut Self, &str) -> Result<(), CallError>) -> bool {
         let (Resource::Bucket { name }
         | Resource::User { name }
@@ -131,7 +131,7 @@ impl<'a> Remover<'a> {
         }
     }
 
-    /// Notes that a resource is gone, and what was in it.
+    /// Records that a resource and its contents are gone.
     fn settle(&mut self, entry: &Entry, name: &str) -> bool {
         let inside = |other: &Entry| match (&entry.resource, &other.resource) {
             (Resource::Bucket { .. }, Resource::Place(place)) => place.is_in_bucket(name),
@@ -142,9 +142,9 @@ impl<'a> Remover<'a> {
         let gone = self.run.outstanding().into_iter();
         let gone = gone.filter(|other| inside(other) || other.id == entry.id);
         let (whole, inner): (Vec<Entry>, Vec<Entry>) = gone.partition(|other| other.id == entry.id);
-        // What is in it first: should this process be killed in between, the next clean-up still asks for the whole.
+        // The contents first: if this process is killed in between, the next cleanup still checks the container.
         for entry in inner.into_iter().chain(whole) {
-            // The resource is gone; a journal that cannot be written only means one more look at it later.
+            // The resource is gone; if the journal cannot be written, it is only checked again later.
             if let Err(error) = self.run.removed(entry.id) {
                 self.remaining.push(format!("{} is removed, but {error}", entry.resource));
             }
@@ -167,7 +167,7 @@ impl<'a> Remover<'a> {
         self.delete(ManagementStep::EradicateBucket, name, "names")
     }
 
-    /// Empties a bucket of ours over S3; whether somebody was there to do it.
+    /// Empties a bucket of ours over S3; returns whether there was a helper to do it.
     fn empty(&mut self, name: &str) -> bool {
         if self.helper.is_none() {
             return false;
@@ -187,7 +187,7 @@ impl<'a> Remover<'a> {
 
     fn user(&mut self, name: &str, entry: &Entry) -> Result<(), CallError> {
         let Some(found) = self.find(ManagementStep::FindUser, name, entry)? else { return Ok(()) };
-        // All keys of our user are ours, also one whose creation was never answered.
+        // All keys of our user are ours, including one whose creation was never answered.
         let keys = found.get("access_keys").and_then(Value::as_array).into_iter().flatten();
         let keys: Vec<String> = keys.filter_map(|key| key.get("name")?.as_str().map(str::to_owned)).collect();
         for key in keys {
@@ -214,7 +214,7 @@ impl<'a> Remover<'a> {
             let nfs = found.get("nfs").cloned().unwrap_or_default();
             let on: Vec<&str> = protocols.into_iter().filter(|protocol| is_true(&nfs, protocol)).collect();
             if !on.is_empty() {
-                // Only what is on is switched off: older arrays do not know all of the names.
+                // Turns off only what is on: older arrays do not know all of the names.
                 let off: serde_json::Map<String, Value> =
                     on.into_iter().map(|protocol| (protocol.to_owned(), false.into())).collect();
                 self.patch(ManagementStep::DisableNfs, name, by, json!({ "nfs": off }))?;
@@ -224,7 +224,7 @@ impl<'a> Remover<'a> {
         self.delete(ManagementStep::EradicateFileSystem, name, by)
     }
 
-    /// Looks for a resource. One whose creation was not answered is given the time to appear.
+    /// Looks for a resource. One whose creation was not answered gets time to appear.
     fn find(&mut self, step: ManagementStep, name: &str, entry: &Entry) -> Result<Option<Value>, CallError> {
         let mut left = self.unsettled(entry);
         loop {
@@ -238,15 +238,16 @@ impl<'a> Remover<'a> {
         }
     }
 
-    /// How long the creation of a resource may still take effect: until its deadline, and a while for an
-    /// array that works on a request whose sender has gone.
+    /// How long the creation of a resource may still take effect: until its timeout, plus a margin for an array that
+    /// processes a request whose sender is gone.
     fn unsettled(&self, entry: &Entry) -> Duration {
         if entry.state != State::Intended {
             return Duration::ZERO;
         }
         let settling = self.client.deadline().min(SETTLING);
         let now = reactor::clock::wall().duration_since(UNIX_EPOCH).unwrap_or_default();
-        // A second more, since the journal keeps whole seconds. A clock that was set meanwhile must not make this long.
+        // One second more, because the journal has a resolution of a second. A clock change meanwhile must not lengthen
+        // this.
         let end = Duration::from_secs(entry.at_s + 1) + self.client.deadline() + settling;
         end.saturating_sub(now).min(settling + Duration::from_secs(1))
     }

@@ -1,4 +1,4 @@
-//! The name of one run, carried by everything that the run creates.
+//! The name of a run, borne by everything that the run creates.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-/// Characters of a run id: no capitals (bucket names), nothing that is mistaken for something else.
+/// Characters of a run id: no capitals (bucket names), no look-alikes.
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 /// Length of a run id.
 const LENGTH: usize = 8;
@@ -16,10 +16,10 @@ const LENGTH: usize = 8;
 pub struct RunId(String);
 
 impl RunId {
-    /// A fresh run id.
+    /// A new run id.
     pub fn random() -> Self {
-        // Keyed by the operating system's randomness: two runs started in the same instant on a
-        // thousand hosts must not choose the same name, which a clock as the seed would allow.
+        // Seeded from the operating system: two runs started at the same instant on a thousand hosts must not choose
+        // the same name, as they could with the clock as the seed.
         let mut bits = std::collections::hash_map::RandomState::new().build_hasher().finish();
         let text = (0..LENGTH)
             .map(|_| {
@@ -31,8 +31,8 @@ impl RunId {
         Self(text)
     }
 
-    /// The id of one of the agents that carry out this run together: always the same for the same number, so that a run
-    /// that is resumed finds what they made.
+    /// The id of one of the agents of this run: always the same for the same number, so that a resumed run finds what
+    /// they created.
     pub fn of_agent(&self, index: u32) -> Self {
         let digest = Sha256::digest(format!("{}/{index}", self.0));
         Self(digest.iter().take(LENGTH).map(|byte| char::from(ALPHABET[usize::from(byte & 31)])).collect())
@@ -43,7 +43,7 @@ impl RunId {
         &self.0
     }
 
-    /// The name of what this run creates: `manometer-` and the id.
+    /// The name of everything that this run creates: `manometer-` and the id.
     pub fn object_name(&self) -> String {
         format!("manometer-{}", self.0)
     }

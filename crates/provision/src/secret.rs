@@ -1,16 +1,16 @@
-//! Text that must not be seen: API tokens, session tokens, secret keys.
+//! Text that must not be shown: API tokens, session tokens, secret keys.
 
 use std::fmt;
 use std::path::Path;
 
 use crate::error::ProvisionError;
 
-/// A secret. Neither `Debug` nor `Display` shows anything of it, not even its length.
+/// A secret. Neither `Debug` nor `Display` reveals any of it, not even its length.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiSecret(String);
 
 impl ApiSecret {
-    /// A secret from text; surrounding white space (the newline of a file) is not part of it.
+    /// A secret from text, without surrounding white space (such as a file's newline).
     pub fn new(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
@@ -18,7 +18,7 @@ impl ApiSecret {
     /// Reads a secret from a file.
     ///
     /// # Errors
-    /// The file cannot be read, or has nothing in it.
+    /// The file cannot be read, or is empty.
     pub fn from_file(path: &Path) -> Result<Self, ProvisionError> {
         let text = std::fs::read_to_string(path).map_err(|error| {
             ProvisionError::Input(format!(
@@ -41,12 +41,12 @@ impl ApiSecret {
         &self.0
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// `text` without this secret, in case a server echoes what it was sent.
+    /// `text` with this secret redacted, in case a server echoes it.
     pub(crate) fn redact(&self, text: &str) -> String {
         if self.is_empty() { text.to_owned() } else { text.replace(&self.0, "[secret]") }
     }

@@ -1,4 +1,4 @@
-//! A run's work on an array: which addresses it has, creating targets, removing them.
+//! A run's work on an array: finding its addresses, creating targets, removing them.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,11 +19,11 @@ const LISTS_INTERFACES: ApiVersion = ApiVersion::new(1, 3);
 const ERADICATES: ApiVersion = ApiVersion::new(1, 1);
 /// First version that can create a bucket.
 const HAS_BUCKETS: ApiVersion = ApiVersion::new(1, 5);
-/// First version that tells NFSv3 from NFSv4.1.
+/// First version that distinguishes NFSv3 from NFSv4.1.
 const TELLS_NFS_APART: ApiVersion = ApiVersion::new(1, 6);
-/// First version with access policies: a user without one may do nothing.
+/// First version with access policies: a user without one has no permissions.
 const HAS_POLICIES: ApiVersion = ApiVersion::new(1, 12);
-/// Everybody may read and write, and root stays root: the load comes with a uid of its choice.
+/// Everyone may read and write, and root is not squashed: the load uses a uid of its choice.
 const EXPORT_RULES: &str = "*(rw,no_root_squash)";
 
 /// Where a target comes from.
@@ -31,7 +31,7 @@ const EXPORT_RULES: &str = "*(rw,no_root_squash)";
 pub enum Want {
     /// One of our own, named after the run.
     Create,
-    /// One that is there, by name. Only what we put into it is removed.
+    /// An existing one, by name. Only what we put into it is removed.
     Existing(String),
 }
 
@@ -40,11 +40,11 @@ pub enum Want {
 pub struct Wanted {
     /// A file system exported over NFSv3.
     pub filesystem: Option<Want>,
-    /// A bucket with keys to it.
+    /// A bucket with access keys.
     pub bucket: Option<Want>,
 }
 
-/// The keys to a bucket.
+/// Access keys to a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BucketAccess {
     /// Name of the bucket.
@@ -55,7 +55,7 @@ pub struct BucketAccess {
     pub secret_key: ApiSecret,
 }
 
-/// What there is to load.
+/// The targets to load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Targets {
     /// Path of the NFS export.
@@ -66,8 +66,8 @@ pub struct Targets {
 
 /// A session on an array's management API, for one run.
 ///
-/// Its methods block, and must not be called from within an async runtime. Dropping it removes what it
-/// created, as far as that can be done; what cannot stays in the journal.
+/// Its methods block and must not be called from an async runtime. Dropping it removes what it created as far as
+/// possible; the rest stays in the journal.
 #[derive(Debug)]
 pub struct ArraySession {
     client: Client,
@@ -75,11 +75,11 @@ pub struct ArraySession {
 }
 
 impl ArraySession {
-    /// Agrees on an API version, logs in, and notes the array in the run's journal.
+    /// Negotiates an API version, logs in, and records the array in the run's journal.
     ///
     /// # Errors
-    /// The address, token or trust cannot be used; the array cannot be reached, is not trusted, refuses the
-    /// token or speaks no known version; the journal cannot be written.
+    /// The address, token or trust is unusable; the array cannot be reached, is not trusted, rejects the token or has
+    /// no known version; the journal cannot be written.
     pub fn open(management: &Management, run: &Run, cancel: &Cancel) -> Result<Self, ProvisionError> {
         let client = Client::open(management, cancel)?;
         let session = Self { client, run: run.clone() };
@@ -91,12 +91,12 @@ impl ArraySession {
         Ok(session)
     }
 
-    /// The API version spoken.
+    /// The negotiated API version.
     pub fn version(&self) -> ApiVersion {
         self.client.version()
     }
 
-    /// The array's data addresses: one a subnet, with the reasons.
+    /// The array's data addresses: one per subnet, with the reasons.
     ///
     /// # Errors
     /// A call failed, or the API is too old to list them.
@@ -108,10 +108,10 @@ impl ArraySession {
         Ok(choose(&interfaces, &subnets))
     }
 
-    /// Creates (or finds) the targets. After an error, [`Self::remove`] removes what had been created.
+    /// Creates (or finds) the targets. After an error, [`Self::remove`] removes what was created.
     ///
     /// # Errors
-    /// A call failed, a name is taken, a target that should exist does not, or the journal cannot be written.
+    /// A call failed, a name is taken, an existing target was not found, or the journal cannot be written.
     pub fn create(&mut self, wanted: &Wanted) -> Result<Targets, ProvisionError> {
         let export = match &wanted.filesystem {
             None => None,
@@ -126,7 +126,7 @@ impl ArraySession {
         Ok(Targets { export, bucket })
     }
 
-    /// Removes everything that this session created, in the order the array demands, past failures.
+    /// Removes everything that this session created, in the order that the array requires, continuing after failures.
     /// May be called again.
     ///
     /// # Errors
@@ -136,10 +136,10 @@ impl ArraySession {
         if remaining.is_empty() { Ok(()) } else { Err(RemoveError { remaining }) }
     }
 
-    /// Ends the session on the array. The next call would begin another.
+    /// Logs out of the array. The next call would start another session.
     ///
     /// # Errors
-    /// The call failed: the session then ends by itself after a while.
+    /// The call failed: the session then expires by itself.
     pub fn close(&mut self) -> Result<(), ProvisionError> {
         self.client.interruptible = false;
         Ok(self.client.logout()?)
@@ -300,7 +300,7 @@ impl Drop for ArraySession {
     fn drop(&mut self) {
         let ours = |entry: &crate::journal::Entry| entry.resource.is_on_array();
         if self.run.outstanding().iter().any(ours) {
-            // What fails here stays in the journal; there is nobody left to tell.
+            // Whatever fails here stays in the journal; there is no caller left to inform.
             let _ = self.remove();
         }
         let _ = self.close();
@@ -308,7 +308,7 @@ impl Drop for ArraySession {
 }
 
 impl Parameters {
-    /// About the one object `name`.
+    /// Parameters for the object `name`.
     pub(crate) fn named(name: &str) -> Self {
         Self { subject: name.to_owned(), query: vec![("names", name.to_owned())], body: None }
     }
@@ -327,14 +327,14 @@ pub(crate) fn look(
         Err(error) => return Err(error),
     };
     let name_of = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
-    // Taking an answer without names for "it is not there" would leave behind what is.
+    // A response without names must not be taken for "not found": something might be left behind.
     if items.iter().any(|item| name_of(item).is_none()) {
         return Err(client.nonsense(step, &parameters, "there is an item without a name in it".into()));
     }
     Ok(items.into_iter().find(|item| name_of(item).as_deref() == Some(name)))
 }
 
-/// Creates an access key of `user`: its id and its secret.
+/// Creates an access key of `user`; returns its id and its secret.
 pub(crate) fn create_access_key(
     client: &mut Client,
     run: &Run,
@@ -363,7 +363,7 @@ pub(crate) fn create_access_key(
         Resource::AccessKey { user: user.to_owned() },
         &parameters,
     )?;
-    // The answer holds the secret: an error must not quote it, so that it says only what is missing.
+    // The response contains the secret: the error must not quote it, so it says only what is missing.
     let answer: Option<Answer> = serde_json::from_value(answer).ok();
     let key = answer.and_then(|answer| answer.items.into_iter().next());
     let missing = || {
@@ -377,7 +377,7 @@ pub(crate) fn create_access_key(
     Ok((key.access_key_id.unwrap_or(key.name), ApiSecret::new(&key.secret_access_key)))
 }
 
-/// Creates a resource: written down before, and settled after.
+/// Creates a resource, journaled before and settled after.
 fn create_resource(
     client: &mut Client,
     run: &Run,
@@ -392,7 +392,7 @@ fn create_resource(
             run.created(id)?;
             Ok(value)
         }
-        // It may have been created all the same: it stays outstanding, and removal looks for it.
+        // It may have been created nevertheless: it stays outstanding, and removal looks for it.
         Err(error) if error.failure.is_ambiguous() => Err(error.into()),
         Err(error) => {
             run.not_ours(id, &error.failure.to_string())?;

@@ -1,8 +1,8 @@
-//! Every call that this crate can make to a management API: one table.
+//! Every call that this crate can make to a management API, in one table.
 //!
-//! All calls go through one function that takes a [`ManagementStep`], and the step, not the caller, fixes the
-//! method and the path: a call that is not in this table cannot be made. The order of the table is the
-//! order in which a run that creates and removes everything makes its calls, each of them once.
+//! All calls go through one function that takes a [`ManagementStep`]; the step, not the caller, determines the method
+//! and the path, so a call that is not in this table cannot be made. The table is in the order in which a run that
+//! creates and removes everything makes its calls, each of them once.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::version::ApiVersion;
 pub enum StepPhase {
     /// Before anything is created; changes nothing.
     Open,
-    /// Creating the targets (with the look whether their names are free).
+    /// Creating the targets (including checks that their names are free).
     Create,
     /// Removing the targets.
     Remove,
@@ -43,12 +43,12 @@ macro_rules! steps {
                 match self { $(ManagementStep::$step => Method::$method,)* }
             }
 
-            /// Path below the address, with `*` in the place of the API version.
+            /// Path below the address, with `*` for the API version.
             pub fn path(self) -> &'static str {
                 match self { $(ManagementStep::$step => $path,)* }
             }
 
-            /// What the step does, in words that complete "cannot …".
+            /// Description of the step that completes "cannot …".
             pub fn words(self) -> &'static str {
                 match self { $(ManagementStep::$step => $words,)* }
             }
@@ -57,7 +57,7 @@ macro_rules! steps {
 }
 
 steps! {
-    /// Which versions the array speaks; needs no login.
+    /// The versions that the array supports; needs no login.
     ListVersions: Open, GET "/api/api_version", "list the API versions";
     /// Exchanges the API token for a session.
     Login: Open, POST "/api/login", "log in";
@@ -65,9 +65,9 @@ steps! {
     ListInterfaces: Open, GET "/api/*/network-interfaces", "list the network interfaces";
     /// Subnets, page by page.
     ListSubnets: Open, GET "/api/*/subnets", "list the subnets";
-    /// Is the name free? Or, for one that exists: is it exported over NFSv3?
+    /// Is the name free? Or, for an existing one: is it exported over NFSv3?
     LookForFileSystem: Create, GET "/api/*/file-systems", "look for the file system";
-    /// With NFSv3 and an export rule for everybody.
+    /// With NFSv3 and an export rule for everyone.
     CreateFileSystem: Create, POST "/api/*/file-systems", "create the file system";
     /// Is the name free?
     LookForAccount: Create, GET "/api/*/object-store-accounts", "look for the object store account";
@@ -77,42 +77,42 @@ steps! {
     LookForUser: Create, GET "/api/*/object-store-users", "look for the object store user";
     /// With full access from 1.12 on; before, every user of an account had it.
     CreateUser: Create, POST "/api/*/object-store-users", "create the object store user";
-    /// Answers the secret key, once.
+    /// Returns the secret key, once.
     CreateAccessKey: Create, POST "/api/*/object-store-access-keys", "create the access key";
-    /// Is the name free? Or, for one that exists: whose is it?
+    /// Is the name free? Or, for an existing one: whose is it?
     LookForBucket: Create, GET "/api/*/buckets", "look for the bucket";
     /// In our account.
     CreateBucket: Create, POST "/api/*/buckets", "create the bucket";
-    /// Is it there, and is it destroyed already?
+    /// Does it exist, and is it already destroyed?
     FindBucket: Remove, GET "/api/*/buckets", "find the bucket";
-    /// Makes it ready for eradication.
+    /// Prepares it for eradication.
     DestroyBucket: Remove, PATCH "/api/*/buckets", "destroy the bucket";
-    /// For good.
+    /// Permanently.
     EradicateBucket: Remove, DELETE "/api/*/buckets", "eradicate the bucket";
-    /// The user and the names of its keys: also of one whose creation was never answered.
+    /// The user and the names of its keys, including any whose creation was never answered.
     FindUser: Remove, GET "/api/*/object-store-users", "find the object store user";
     /// One key of our user.
     RemoveAccessKey: Remove, DELETE "/api/*/object-store-access-keys", "remove the access key";
     /// After its keys.
     RemoveUser: Remove, DELETE "/api/*/object-store-users", "remove the object store user";
-    /// Is it there?
+    /// Does it exist?
     FindAccount: Remove, GET "/api/*/object-store-accounts", "find the object store account";
     /// After its buckets and users.
     RemoveAccount: Remove, DELETE "/api/*/object-store-accounts", "remove the object store account";
-    /// Is it there, and is it destroyed already?
+    /// Does it exist, and is it already destroyed?
     FindFileSystem: Remove, GET "/api/*/file-systems", "find the file system";
-    /// A file system that is exported cannot be destroyed.
+    /// An exported file system cannot be destroyed.
     DisableNfs: Remove, PATCH "/api/*/file-systems", "switch NFS off for the file system";
-    /// Makes it ready for eradication.
+    /// Prepares it for eradication.
     DestroyFileSystem: Remove, PATCH "/api/*/file-systems", "destroy the file system";
-    /// For good.
+    /// Permanently.
     EradicateFileSystem: Remove, DELETE "/api/*/file-systems", "eradicate the file system";
     /// Ends the session.
     Logout: Close, POST "/api/logout", "log out";
 }
 
-/// Every step, in the order of a run that creates and removes everything; such a run makes each of these
-/// calls once (listings with several pages more often).
+/// Every step, in the order of a run that creates and removes everything; such a run makes each call once (listings
+/// with several pages more often).
 pub fn steps() -> &'static [ManagementStep] {
     ALL
 }
@@ -131,7 +131,8 @@ impl ManagementStep {
         }
     }
 
-    /// Which of the calls with this method and path the step is, from 1, in a run that creates and removes everything.
+    /// Ordinal, from 1, of the step among the calls with this method and path, in a run that creates and removes
+    /// everything.
     pub fn occurrence(self) -> u64 {
         let earlier = ALL.iter().take_while(|&&step| step != self);
         1 + earlier.filter(|step| step.method() == self.method() && step.path() == self.path()).count() as u64

@@ -1,4 +1,4 @@
-//! Versions of the management API and which one to speak.
+//! Versions of the management API, and the choice of one.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ pub struct ApiVersion {
     patch: u16,
 }
 
-/// The two generations of the API; their resources are the same, their parameters are not.
+/// The two generations of the API; they have the same resources with different parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Generation {
     /// 1.x: names in `name`/`names`, paging by `token`, results under `pagination_info`.
@@ -43,12 +43,12 @@ impl ApiVersion {
         }
     }
 
-    /// The newest version that both sides know; 2.x wins over 1.x by being newer.
+    /// The newest version that both sides know; 2.x takes precedence over 1.x as the newer.
     ///
     /// # Errors
-    /// There is none; the error lists what the array offered.
+    /// There is none; the error lists what the array offers.
     pub(crate) fn newest_common(offered: &[String]) -> Result<Self, ProvisionError> {
-        // Arrays also list names such as "2.X"; what is not a version is nothing to choose.
+        // Arrays also list names such as "2.X"; anything that is not a version is ignored.
         offered
             .iter()
             .filter_map(|text| text.parse::<Self>().ok())
@@ -63,7 +63,7 @@ impl ApiVersion {
             })
     }
 
-    /// Refuses to go on if the array's API is older than `least`, which first had `what`.
+    /// Returns an error if the array's API is older than `least`, which introduced `what`.
     pub(crate) fn require(self, least: Self, what: &str) -> Result<(), ProvisionError> {
         if self >= least {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The address of a management API, as people write it.
+//! The address of a management API, as users write it.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -12,12 +12,12 @@ pub(crate) struct Address {
     pub host: String,
     /// TCP port.
     pub port: u16,
-    /// Whether TLS is spoken; only an explicit `http://` switches it off.
+    /// Whether to use TLS; only an explicit `http://` turns it off.
     pub tls: bool,
 }
 
 impl Address {
-    /// Reads an address.
+    /// Parses an address.
     pub(crate) fn parse(text: &str) -> Result<Self, ProvisionError> {
         let wrong = |why: &str| {
             ProvisionError::Input(format!(
@@ -64,7 +64,7 @@ impl Address {
         Ok(Self { host: host.to_owned(), port, tls })
     }
 
-    /// Host and port as in a `Host` header, the port only where it is not the scheme's own.
+    /// Host and port as in a `Host` header, with the port only where it is not the scheme's default.
     pub(crate) fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         match (self.tls, self.port) {

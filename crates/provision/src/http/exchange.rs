@@ -1,8 +1,7 @@
-//! One request and its answer, on a connection of its own, within a deadline and bounded memory.
+//! One request and its response, on a connection of its own, with a timeout and bounded memory.
 //!
-//! A run makes some two dozen calls. A connection for each costs milliseconds and removes a whole class
-//! of doubt: a kept connection that the array has just closed loses a request in a way that cannot be
-//! told from one that was carried out.
+//! A run makes about two dozen calls. A connection for each costs milliseconds and avoids ambiguity: if the array has
+//! just closed a kept-alive connection, a lost request cannot be distinguished from an executed one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,12 +23,12 @@ use super::tls::{ShownCertificate, Trust, client_config};
 use crate::cancel::Cancel;
 use crate::error::{Failure, ProvisionError};
 
-/// Bytes of an answer's body that are read at most; a page of a listing has some hundred kilobytes.
+/// Maximum bytes read of a response's body; a page of a listing has a few hundred kilobytes.
 const BODY_LIMIT: usize = 8 << 20;
-/// Bytes of an answer's head that are read at most.
+/// Maximum bytes read of a response's head.
 const HEAD_LIMIT: usize = 64 << 10;
 
-/// A request, all but its address.
+/// A request without its address.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub method: Method,
@@ -41,7 +40,7 @@ pub(crate) struct Request {
     pub body: Option<String>,
 }
 
-/// An answer, complete.
+/// A complete response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub status: StatusCode,
@@ -49,7 +48,7 @@ pub(crate) struct Answer {
     pub body: Bytes,
 }
 
-/// The way to one management API.
+/// Transport to one management API.
 #[derive(Debug)]
 pub(crate) struct Transport {
     address: Address,
@@ -58,7 +57,7 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// Reads the trust (its files); nothing is sent yet.
+    /// Reads the files that the trust names; sends nothing yet.
     pub(crate) fn new(address: Address, trust: &Trust, deadline: Duration) -> Result<Self, ProvisionError> {
         let tls = if address.tls {
             let (config, shown) = client_config(trust)?;
@@ -77,7 +76,7 @@ impl Transport {
         self.deadline
     }
 
-    /// One exchange. It ends at the deadline, or when cancelled.
+    /// One exchange. Ends at the timeout, or when cancelled.
     pub(crate) async fn exchange(
         &self,
         request: Request,
@@ -105,7 +104,7 @@ impl Transport {
         let stream = TcpStream::connect((host.as_str(), *port))
             .await
             .map_err(|error| Failure::Connect(error.to_string()))?;
-        // A failure of this option costs latency, not correctness.
+        // If this option fails, it costs latency, not correctness.
         let _ = stream.set_nodelay(true);
         let Some((config, shown)) = &self.tls else {
             return send(stream, self.request(request)?, sent).await;
@@ -147,12 +146,12 @@ impl Transport {
     }
 }
 
-/// What a handshake's failure means.
+/// Interprets a failed handshake.
 fn refusal(error: &std::io::Error, shown: &ShownCertificate) -> Failure {
     let fingerprint = shown.take().map(|fingerprint| fingerprint.to_string());
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match inner {
-        // The certificate was refused, or what came with it: then it matters which one it was.
+        // The certificate, or something sent with it, was rejected: then its fingerprint matters.
         Some(rustls::Error::InvalidCertificate(cause)) => {
             Failure::Tls { cause: cause.to_string(), fingerprint }
         }
@@ -189,7 +188,7 @@ where
         Ok(Answer { status: head.status, headers: head.headers, body: body.to_bytes() })
     };
     tokio::pin!(connection, exchange);
-    // The connection only moves while it is polled; its own end says nothing that the exchange does not.
+    // The connection progresses only while it is polled; its own end adds nothing to the exchange's result.
     tokio::select! {
         outcome = &mut exchange => outcome,
         _ = &mut connection => exchange.await,

@@ -1,4 +1,4 @@
-//! One HTTP exchange at a time with a management API: address, TLS, request, answer, deadline.
+//! Single HTTP exchanges with a management API: address, TLS, request, response, timeout.
 
 mod address;
 mod exchange;

@@ -1,7 +1,7 @@
-//! Whom to trust at the other end of the management API.
+//! TLS trust for the management API.
 //!
-//! Arrays come from the factory with a certificate that they signed themselves. So every refusal here
-//! remembers the fingerprint of the certificate that was shown, for the error to say how to pin it.
+//! Arrays ship with a self-signed certificate. Every rejection therefore records the fingerprint of the presented
+//! certificate, so that the error can say how to pin it.
 
 pub(super) use drivers::tls::ShownCertificate;
 pub use drivers::tls::{Fingerprint, Trust};
@@ -9,7 +9,7 @@ use rustls::ClientConfig;
 
 use crate::error::ProvisionError;
 
-/// The TLS configuration for this trust, and where the shown certificate is noted.
+/// The TLS configuration for this trust, and where the presented certificate is recorded.
 pub(super) fn client_config(trust: &Trust) -> Result<(ClientConfig, ShownCertificate), ProvisionError> {
     let explain = |_: &str, _: Fingerprint, reason: &str| reason.to_owned();
     trust.client_config(explain).map_err(|error| ProvisionError::Input(error.to_string()))

@@ -1,4 +1,4 @@
-//! Resources as journals of format 1 name them: each protocol's places had a kind of their own.
+//! Resources in the form of journal format 1, in which each protocol's places had a kind of their own.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::place::{Container, RecordedPlace};
 use super::record::Resource;
 
-/// Reads a resource of this format or of an earlier one.
+/// Parses a resource of this format or an earlier one.
 pub(super) fn resource<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Resource, D::Error> {
     let mut value = Value::deserialize(deserializer)?;
     let place = match value.get("kind").and_then(Value::as_str) {
@@ -25,7 +25,7 @@ pub(super) fn resource<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Res
     Ok(Resource::Place(place))
 }
 
-/// A text field of a record, or its name when there is none.
+/// A text field of a record; the error is the field's name.
 fn text<'a>(value: &'a Value, field: &'static str) -> Result<&'a str, &'static str> {
     value.get(field).and_then(Value::as_str).ok_or(field)
 }

@@ -1,5 +1,5 @@
-//! Journals on other hosts that list only what has been removed from here: a host of a fleet was lost, and another removed what
-//! it had made. They are kept in mind until the host is seen again, so that its journal can be deleted.
+//! Journals on other hosts whose entries have all been removed from here: a host of a fleet was lost, and another
+//! removed what it had created. They are remembered until the host returns, so that its journal can be deleted.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::run_id::RunId;
 
-/// The most that is kept in mind; of more the oldest are forgotten.
+/// Maximum entries; beyond it, the oldest are dropped.
 const ENTRIES_MAX: usize = 1000;
 
 /// A run's journal on another host.
@@ -44,7 +44,7 @@ fn write(directory: &Path, entries: &[Elsewhere]) -> io::Result<()> {
     std::fs::rename(path.with_extension("draft"), path)
 }
 
-/// Keeps in mind that all that this run's journal on `host` lists has been removed.
+/// Records that everything listed in this run's journal on `host` has been removed.
 ///
 /// # Errors
 /// The directory of journals cannot be written.
@@ -54,13 +54,13 @@ pub fn removed_elsewhere(directory: &Path, host: &str, run: &RunId) -> io::Resul
     write(directory, &entries)
 }
 
-/// The runs whose journals on `host` list only what has been removed.
+/// The runs whose journals on `host` list only removed resources.
 pub fn settled_on(directory: &Path, host: &str) -> Vec<RunId> {
     let of_host = read(directory).into_iter().filter(|entry| entry.host == host);
     of_host.filter_map(|entry| entry.run.parse().ok()).collect()
 }
 
-/// The host was told: its journals are gone.
+/// Forgets the entries of a host whose journals have been deleted.
 ///
 /// # Errors
 /// As [`removed_elsewhere`].

@@ -1,8 +1,7 @@
-//! The journal: what was created and must be removed, on disk before it exists.
+//! The journal: everything that must be removed again, on disk before it is created.
 //!
-//! One file a run, `<run id>.jsonl`, one JSON record a line, each forced to disk before the next thing
-//! happens. The run holds the file's lock; a file that is not locked belongs to a run that is dead.
-//! There is no API token and no secret key in it.
+//! One file per run, `<run id>.jsonl`, with one JSON record per line, each synced to disk before the next step. The run
+//! holds the file's lock; an unlocked file belongs to a dead run. It contains neither API tokens nor secret keys.
 
 mod earlier;
 mod elsewhere;

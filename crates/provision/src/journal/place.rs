@@ -1,29 +1,29 @@
-//! Places of a run's own on targets, as the journal keeps them.
+//! A run's own places on targets, as journaled.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A place of a run's own on a target, such as a directory or a prefix. What it is only the protocol knows that made it.
+/// A run's own place on a target, such as a directory or a prefix. Only the protocol that created it knows what it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedPlace {
     /// Scheme of the protocol that removes it, such as `nfs`.
     pub scheme: String,
-    /// The name that it bears, such as `manometer-abcdefgh`. Where that is not the run's own name it is never touched.
+    /// The name that it bears, such as `manometer-abcdefgh`. If that is not the run's own name, it is never touched.
     pub name: String,
-    /// What it is, for people: `directory manometer-abcdefgh on 10.0.0.1:/export`.
+    /// Description for people: `directory manometer-abcdefgh on 10.0.0.1:/export`.
     pub title: String,
-    /// What it lies in, if an array may have made that.
+    /// Its container, if an array may have created that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Container>,
     /// What the protocol needs to find it again; no secrets.
     pub place: Value,
 }
 
-/// What an array makes for places to lie in. When it is removed, they are gone.
+/// What an array creates to contain places. Removing it removes them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Container {
-    /// A file system of this name, exported under it.
+    /// An exported file system of this name.
     FileSystem(String),
     /// A bucket of this name.
     Bucket(String),

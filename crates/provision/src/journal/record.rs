@@ -9,10 +9,11 @@ use super::place::RecordedPlace;
 use crate::http::Trust;
 use crate::run_id::RunId;
 
-/// Version of the file format, in the first line of every file. The first had a kind of resource for each protocol's places.
+/// Version of the file format, in the first line of every file. Version 1 had a kind of resource for each protocol's
+/// places.
 pub(super) const FORMAT: u32 = 2;
 
-/// This machine's name, as journals have it.
+/// This machine's name, as used in journals.
 pub fn this_host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -31,20 +32,20 @@ pub(crate) enum Resource {
     User {
         name: String,
     },
-    /// The array chooses a key's name, so that before creation only its user is known.
+    /// The array chooses a key's name, so only its user is known before creation.
     AccessKey {
         user: String,
     },
     Bucket {
         name: String,
     },
-    /// On a target, made and removed by its protocol.
+    /// On a target, created and removed by its protocol.
     Place(RecordedPlace),
 }
 
 impl Resource {
-    /// Whether it bears the name of this run, as everything does that the run makes. What does not is never touched: a
-    /// journal may have been edited, damaged or mixed up with another, and eradication is for ever.
+    /// Whether it bears the name of this run, as everything does that the run creates. Anything else is never touched:
+    /// a journal may have been edited, damaged or mixed up with another, and eradication is final.
     pub(crate) fn is_of(&self, run: &RunId) -> bool {
         let own = run.object_name();
         match self {
@@ -52,7 +53,7 @@ impl Resource {
             Self::User { name } | Self::AccessKey { user: name } => {
                 name.rsplit_once('/').is_some_and(|(account, user)| !account.is_empty() && user == own)
             }
-            // What lies behind the name is checked again by the protocol.
+            // The protocol checks again what is behind the name.
             Self::Place(place) => place.name == own,
         }
     }
@@ -86,23 +87,23 @@ pub(crate) struct ArrayFacts {
     pub api: String,
 }
 
-/// How far a resource has come.
+/// State of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// About to be created: whether it was is not known.
+    /// About to be created: it may or may not exist.
     Intended,
     /// Created.
     Created,
-    /// Refused, or not ours: there is nothing to remove.
+    /// Rejected, or not ours: there is nothing to remove.
     Void,
     /// Removed.
     Removed,
-    /// It does not bear the run's name: it is never touched, and keeps the journal.
+    /// It does not bear the run's name: it is never touched, and the journal stays.
     Foreign,
 }
 
 impl State {
-    /// There is nothing left to do about the resource.
+    /// Nothing is left to do about the resource.
     pub(crate) fn is_settled(self) -> bool {
         matches!(self, Self::Void | Self::Removed)
     }
@@ -114,7 +115,7 @@ impl State {
 pub(super) enum Record {
     /// First line of a file.
     Run { format: u32, id: String, pid: u32, host: String, started: String },
-    /// The array that the run talks to.
+    /// The array that the run uses.
     Array(ArrayFacts),
     /// About to be created.
     Intend {
@@ -125,7 +126,7 @@ pub(super) enum Record {
     },
     /// Was created.
     Created { n: u32 },
-    /// Was refused, or is not ours.
+    /// Was rejected, or is not ours.
     Void { n: u32, why: String },
     /// Was removed.
     Removed { n: u32 },

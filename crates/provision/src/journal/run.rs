@@ -1,4 +1,4 @@
-//! One run's file: records are appended and forced to disk; what is outstanding is known at any time.
+//! One run's journal file: records are appended and synced; outstanding resources are known at any time.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -17,16 +17,16 @@ pub(crate) struct Entry {
     pub id: EntryId,
     pub resource: Resource,
     pub state: State,
-    /// Seconds since 1970 at which it was about to be created.
+    /// Seconds since 1970 when it was about to be created.
     pub at_s: u64,
 }
 
-/// Number of an entry in a run's journal, to be settled by [`Run::removed`].
+/// Number of an entry in a run's journal, settled by [`Run::removed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryId(u32);
 
-/// One run's journal. Clones share it; the lock that tells a living run from a dead one is held until
-/// the last of them is dropped. A file in which nothing is outstanding is deleted then.
+/// One run's journal. Clones share it; the lock that distinguishes a living run from a dead one is held until the last
+/// clone is dropped. The file is then deleted if nothing is outstanding.
 #[derive(Clone, Debug)]
 pub struct Run(Arc<Inner>);
 
@@ -39,7 +39,7 @@ struct Inner {
 
 #[derive(Debug)]
 struct Content {
-    /// Locked (flock): closing it lets go of the run.
+    /// Locked (flock): closing it releases the run.
     file: File,
     array: Option<ArrayFacts>,
     entries: Vec<Entry>,
@@ -56,15 +56,15 @@ impl Run {
         &self.0.path
     }
 
-    /// A place of ours on a target is about to be made.
+    /// Records that a place of ours on a target is about to be created.
     ///
     /// # Errors
-    /// The journal could not be written: the place must not be made.
+    /// The journal could not be written: the place must not be created.
     pub fn record_place(&self, place: &RecordedPlace) -> Result<EntryId, ProvisionError> {
         self.record_intent(Resource::Place(place.clone()))
     }
 
-    /// More is about to be put in a place than its entry says: `place` stands for it from now on.
+    /// Replaces a place's entry by `place`, which covers more, before more is put there.
     ///
     /// # Errors
     /// The journal could not be written: nothing more must be put there.
@@ -74,8 +74,8 @@ impl Run {
         Ok(id)
     }
 
-    /// The first place of which `is_it` says so that is in the journal and was not removed: this run, or the one that is
-    /// resumed, made it or was about to.
+    /// The first journaled place for which `is_it` holds and that was not removed: this run, or the one being resumed,
+    /// created it or was about to.
     pub fn find_place(
         &self,
         mut is_it: impl FnMut(&RecordedPlace) -> bool,
@@ -86,7 +86,7 @@ impl Run {
         })
     }
 
-    /// The resource is gone.
+    /// Records that the resource is gone.
     ///
     /// # Errors
     /// The journal could not be written; `manometer cleanup` will look for it again.
@@ -94,7 +94,7 @@ impl Run {
         self.settle(id, State::Removed, Record::Removed { n: id.0 })
     }
 
-    /// The resource was there before this run or could not be made: it is never removed.
+    /// Records that the resource existed before this run or could not be created: it is never removed.
     ///
     /// # Errors
     /// The journal could not be written.
@@ -102,7 +102,7 @@ impl Run {
         self.settle(id, State::Void, Record::Void { n: id.0, why: why.to_owned() })
     }
 
-    /// What is still to be removed, in words.
+    /// What remains to be removed, in words.
     pub fn remaining(&self) -> Vec<String> {
         let open = |entry: &&Entry| !entry.state.is_settled();
         self.content().entries.iter().filter(open).map(|entry| entry.resource.to_string()).collect()
@@ -119,7 +119,7 @@ impl Run {
         std::fs::remove_file(&self.0.path).map_err(|error| ProvisionError::journal(&self.0.path, &error))
     }
 
-    /// Makes a file for a new run that is already locked when it gets its name.
+    /// Creates a file for a new run; it is already locked when it gets its name.
     pub(super) fn begin(directory: &Path, id: &RunId) -> Result<Self, ProvisionError> {
         let path = directory.join(format!("{id}.jsonl"));
         let draft = directory.join(format!(".{id}.draft"));
@@ -136,7 +136,7 @@ impl Run {
             File::open(directory)?.sync_all()
         });
         if let Err(error) = made {
-            // The draft is ours and empty; if it cannot be deleted either, nothing is lost.
+            // The draft is ours and empty; if it cannot be deleted either, no harm is done.
             let _ = std::fs::remove_file(&draft);
             return Err(failed(error));
         }
@@ -152,7 +152,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Takes over the file of a dead run, whose lock the caller has taken on `file`.
+    /// Takes over the file of a dead run; `file` is already locked by the caller.
     pub(crate) fn resume(path: &Path, mut file: File) -> Result<Self, ProvisionError> {
         let unreadable = |cause: String| ProvisionError::Journal {
             path: path.to_owned(),
@@ -164,7 +164,7 @@ impl Run {
         let id: RunId = id.parse().map_err(unreadable)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|error| unreadable(error.to_string()))?;
-        // A line without its end was being written when the run died: what it announces never began.
+        // An incomplete line was being written when the run died: what it announces never started.
         let whole = text.rfind('\n').map_or(0, |at| at + 1);
         if whole < text.len() {
             file.set_len(whole as u64).map_err(|error| unreadable(error.to_string()))?;
@@ -184,19 +184,19 @@ impl Run {
         Ok(Self(Arc::new(Inner { id, path: path.to_owned(), content: Mutex::new(content) })))
     }
 
-    /// Notes which array the run talks to.
+    /// Records which array the run uses.
     pub(crate) fn talk_to(&self, facts: ArrayFacts) -> Result<(), ProvisionError> {
         self.append(&Record::Array(facts.clone()))?;
         self.content().array = Some(facts);
         Ok(())
     }
 
-    /// Which array the run talked to.
+    /// The array that the run used.
     pub(crate) fn array(&self) -> Option<ArrayFacts> {
         self.content().array.clone()
     }
 
-    /// Notes that a resource is about to be created.
+    /// Records that a resource is about to be created.
     pub(crate) fn record_intent(&self, resource: Resource) -> Result<EntryId, ProvisionError> {
         let at_s = reactor::clock::wall().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let mut content = self.content();
@@ -206,18 +206,18 @@ impl Run {
         Ok(id)
     }
 
-    /// Notes that a resource was created.
+    /// Records that a resource was created.
     pub(crate) fn created(&self, id: EntryId) -> Result<(), ProvisionError> {
         self.settle(id, State::Created, Record::Created { n: id.0 })
     }
 
-    /// What may exist and is ours, in the order of creation.
+    /// Resources that may exist and are ours, in order of creation.
     pub(crate) fn outstanding(&self) -> Vec<Entry> {
         let open = |entry: &&Entry| matches!(entry.state, State::Intended | State::Created);
         self.content().entries.iter().filter(open).cloned().collect()
     }
 
-    /// What the journal lists and does not bear the run's name, in words.
+    /// Journaled resources that do not bear the run's name, in words.
     pub(crate) fn foreign(&self) -> Vec<String> {
         let foreign = |entry: &&Entry| entry.state == State::Foreign;
         self.content().entries.iter().filter(foreign).map(|entry| entry.resource.to_string()).collect()
@@ -244,7 +244,7 @@ impl Run {
     }
 
     fn content(&self) -> MutexGuard<'_, Content> {
-        // A panic elsewhere must not keep the removal from reading what is to be removed.
+        // A panic elsewhere must not prevent removal from reading what to remove.
         self.0.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -284,7 +284,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let content = self.content.get_mut().unwrap_or_else(PoisonError::into_inner);
         if content.is_settled() {
-            // An empty journal that stays costs one look at the next clean-up.
+            // An empty journal that stays costs one check at the next cleanup.
             let _ = std::fs::remove_file(&self.path);
         }
     }

@@ -14,23 +14,23 @@ pub struct Journal {
     directory: PathBuf,
 }
 
-/// What a journal file turned out to be.
+/// State of a journal file.
 pub(crate) enum Opened {
-    /// Its run is dead; the file is locked by us now.
+    /// Its run is dead; we now hold the lock.
     Dead(Run),
     /// Its run is alive.
     Alive,
-    /// It went away meanwhile.
+    /// It was deleted meanwhile.
     Gone,
 }
 
-/// A journal file that was to be locked.
+/// Result of locking a journal file.
 pub(crate) enum Locked {
     /// Its run is dead; this is the file, locked by us.
     Dead(File),
     /// Its run is alive.
     Alive,
-    /// It went away meanwhile.
+    /// It was deleted meanwhile.
     Gone,
 }
 
@@ -49,10 +49,10 @@ impl Journal {
         })
     }
 
-    /// Opens a directory, and makes it (for this user alone) if it is not there.
+    /// Opens a directory, creating it (accessible to this user only) if it does not exist.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be created.
     pub fn open(directory: &Path) -> Result<Self, ProvisionError> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
         made.map_err(|error| ProvisionError::journal(directory, &error))?;
@@ -67,13 +67,13 @@ impl Journal {
     /// Starts the journal of a new run.
     ///
     /// # Errors
-    /// The file cannot be written, or there is one of that id.
+    /// The file cannot be written, or that id already has one.
     pub fn begin(&self, id: &RunId) -> Result<Run, ProvisionError> {
         Run::begin(&self.directory, id)
     }
 
-    /// Goes on with the journal of an interrupted run, so that what it made is known; begins one of that id if there is
-    /// none any more, because nothing was left to be removed.
+    /// Continues the journal of an interrupted run, so that what it created is known; starts a new one for that id if
+    /// it was deleted because nothing was left to remove.
     ///
     /// # Errors
     /// The run is still alive, or its journal cannot be read or written.
@@ -105,7 +105,7 @@ impl Journal {
         Ok(files)
     }
 
-    /// The file of a run, whether it is there or not.
+    /// The path of a run's file, whether it exists or not.
     pub(crate) fn file_of(&self, id: &RunId) -> PathBuf {
         self.directory.join(format!("{id}.jsonl"))
     }
@@ -132,7 +132,7 @@ impl Journal {
             Err(TryLockError::WouldBlock) => return Ok(Locked::Alive),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        // Its owner may have deleted it between our opening and our locking it.
+        // Its owner may have deleted it between our open and our lock.
         if file.metadata().map_err(failed)?.nlink() == 0 {
             return Ok(Locked::Gone);
         }
