@@ -1,4 +1,4 @@
-//! The keys that a matrix crosses, and what each of them reaches.
+//! The keys that a matrix crosses, and what each of them changes.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use crate::place::Place;
 use crate::reader::Reader;
 use crate::tree::{Entry, Node, Value};
 
-/// What a key of the matrix changes.
+/// What a matrix key changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     Parameter,
@@ -16,7 +16,7 @@ pub(crate) enum Reach {
     Path(Rc<str>),
 }
 
-/// A key and the values that it takes.
+/// A key and its values.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub name: Rc<str>,
@@ -25,7 +25,7 @@ pub(crate) struct Axis {
     pub values: Vec<(Node, String)>,
 }
 
-/// The axes of a matrix; `whole` ones also have an order and repetitions.
+/// The axes of a matrix; a `whole` one also has an order and repetitions.
 pub(crate) fn axes(reader: &Reader<'_>, node: Option<&Node>, whole: bool) -> Vec<Axis> {
     let mut axes: Vec<Axis> = Vec::new();
     for entry in node.map_or(&[][..], Node::entries) {
@@ -101,7 +101,7 @@ fn axis(reader: &Reader<'_>, entry: &Entry) -> Option<Axis> {
     Some(Axis { name: entry.key.clone(), key_place: entry.key_place, reach, values })
 }
 
-/// What a key of the matrix means: a parameter, else a key of workloads, else of stages, else a target's option.
+/// The meaning of a matrix key: a parameter, otherwise a key of workloads, then of stages, then a target option.
 fn reach(name: &str, parameters: &Parameters<'_>) -> Option<Reach> {
     if parameters.get(name).is_some() {
         return Some(Reach::Parameter);

@@ -1,4 +1,4 @@
-//! What each part of a cell may be, but not together with another.
+//! Checks of combinations: parts of a cell that are valid on their own, but not together.
 
 use metrics::OpKind::{self, Commit, Create, Delete, Get, Put, Remove, Trim, Write};
 use units::Size;
@@ -8,7 +8,7 @@ use crate::place::{Log, Place};
 use crate::plan::{Access, Cell, Prepare};
 use crate::reader::Fields;
 
-/// Checks a cell that is complete in itself.
+/// Checks a complete cell.
 pub(crate) fn cell(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     ops_of_kind(fields, kind, cell);
     if kind.objects && kind.ranges {
@@ -51,7 +51,7 @@ pub(crate) fn job(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     }
 }
 
-/// Checks how the groups of an experiment's cells stand to each other; `places` are those of the workloads.
+/// Checks how the groups of an experiment's cells relate to each other; `places` are those of the workloads.
 pub(crate) fn groups(cells: &[Cell], places: &[Place], log: &Log) {
     if cells.iter().all(|cell| cell.group.is_none()) {
         return;
@@ -85,7 +85,7 @@ fn has(cell: &Cell, kinds: &[OpKind]) -> bool {
     cell.workload.ops.iter().any(|weighted| kinds.contains(&weighted.op))
 }
 
-/// Operations that the kind of target does not have.
+/// Rejects operations that the kind of target does not support.
 fn ops_of_kind(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     for weighted in &cell.workload.ops {
         let op = weighted.op;
@@ -113,7 +113,7 @@ fn ops_of_kind(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     }
 }
 
-/// A data set is files or objects, and each has its operations.
+/// A data set consists of files or objects, each with its own operations.
 fn one_kind_of_data(fields: &Fields<'_>, cell: &Cell) {
     let first =
         |is: fn(OpKind) -> bool| cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| is(*op));
@@ -126,7 +126,7 @@ fn one_kind_of_data(fields: &Fields<'_>, cell: &Cell) {
     }
 }
 
-/// Sizes of blocks against files, strides and direct I/O.
+/// Checks block sizes against files, strides and direct I/O.
 fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     let workload = &cell.workload;
     if !cell.workload.does(OpKind::is_of_ranges) {
@@ -199,14 +199,14 @@ fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     }
 }
 
-/// What was meant by a size in powers of 1000 that fits no sector: other programs call 4096 bytes 4kb.
+/// The likely intended size behind a power of 1000 that fits no sector: other programs call 4096 bytes 4kb.
 pub(crate) fn decimal(bytes: u64) -> Option<Size> {
     let units = [(1_000_000_000, 1 << 30), (1_000_000, 1 << 20), (1000, 1 << 10)];
     let (decimal, binary) = units.into_iter().find(|(decimal, _)| bytes.is_multiple_of(*decimal))?;
     (bytes > 0 && !bytes.is_multiple_of(512)).then(|| Size(bytes / decimal * binary))
 }
 
-/// Commits need writes, and a target that has them.
+/// Commits need writes, and a target that supports them.
 fn commits(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     if cell.workload.commit_every() == 0 || !fields.own("fsync_every") {
         return;
@@ -226,7 +226,7 @@ fn commits(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     }
 }
 
-/// What is read must be there.
+/// Data that is read must exist.
 fn reads(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     let verified = cell.workload.verifies() || cell.stages.verify;
     if cell.stages.prepare == Prepare::None && !kind.imaginary {
@@ -258,7 +258,7 @@ fn reads(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     }
 }
 
-/// What is dropped in the kernel comes through a socket, and nobody sees it.
+/// Data can be discarded in the kernel only if it comes through a socket and nobody looks at it.
 fn sink(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     if cell.workload.sink != "discard" {
         return;
@@ -279,7 +279,7 @@ fn sink(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     }
 }
 
-/// Points at a stage's key if it is given, else at the workload.
+/// Reports a fault at a stage's key if that is given, otherwise at the workload.
 fn stage_fault(fields: &Fields<'_>, key: &str, text: String, hint: &str) {
     let stages = fields.below("stages", "stages", None);
     match stages.get(key) {
@@ -290,7 +290,7 @@ fn stage_fault(fields: &Fields<'_>, key: &str, text: String, hint: &str) {
 
 /// Content can be compared only where it is known.
 fn verification(fields: &Fields<'_>, cell: &Cell) {
-    // Puts beside deletes make objects of their own and leave the data set alone.
+    // Puts combined with deletes create their own objects and leave the data set alone.
     let writes = has(cell, &[Write]) || has(cell, &[Put]) && !has(cell, &[Delete]);
     let (verify, stage) = (cell.workload.verifies(), cell.stages.verify);
     if stage && writes && !verify {
@@ -332,8 +332,8 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
     }
 }
 
-/// Writes that are verified go through each lane's own share of the blocks, pass by pass: only so the content of
-/// every block is known without remembering every write.
+/// Verified writes go through each lane's own share of the blocks, pass by pass: only then is the content of every
+/// block known without remembering every write.
 fn verified_writes(fields: &Fields<'_>, cell: &Cell) {
     let workload = &cell.workload;
     match workload.access() {
@@ -372,7 +372,7 @@ fn verified_writes(fields: &Fields<'_>, cell: &Cell) {
     }
 }
 
-/// A workload's own gates look at operations that it has.
+/// A workload's own gates must refer to operations that it has.
 fn own_gates(fields: &Fields<'_>, cell: &Cell) {
     for gate in &cell.gates {
         if let Some(op) = gate.op
@@ -388,7 +388,7 @@ fn own_gates(fields: &Fields<'_>, cell: &Cell) {
     }
 }
 
-/// Whether a gate on an operation says anything about a cell.
+/// Whether a gate on an operation applies to a cell.
 pub(crate) fn gate_op_occurs(cell: &Cell, op: OpKind) -> bool {
     has(cell, &[op]) || (op == Commit && cell.workload.commit_every() > 0)
 }

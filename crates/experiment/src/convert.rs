@@ -1,4 +1,4 @@
-//! From a plan of jobs back to an experiment file that makes the same plan.
+//! Converts a plan of jobs back to an experiment file that yields the same plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,15 +12,15 @@ use crate::plan::{
 use crate::read::{USUAL_OP_TIMEOUT_S, USUAL_SEED};
 use units::{Size, Span};
 
-/// The longest name of a workload or target.
+/// Maximum length of a workload's or target's name.
 const LONGEST_NAME: usize = 64;
 
-/// The experiment file of a plan whose cells are jobs, such as a job file stands for: `manometer run` on it does the same.
-/// What is the default is left out. `None` when a cell has no job.
+/// The experiment file of a plan whose cells are jobs, as produced by a job file: `manometer run` on it does the same.
+/// Defaults are omitted. `None` if a cell has no job.
 pub fn convert(plan: &Plan) -> Option<String> {
     let cells: Option<Vec<(&Cell, &Job)>> =
         plan.cells.iter().map(|cell| cell.workload.stream().map(|job| (cell, job))).collect();
-    // With a fleet, targets hold its variables already as files write them.
+    // With a fleet, targets already contain variables in file syntax.
     let mut targets = Targets { plain: plan.fleet.is_none(), ..Targets::default() };
     let mut names = BTreeSet::new();
     let mut workloads = Vec::new();
@@ -29,7 +29,7 @@ pub fn convert(plan: &Plan) -> Option<String> {
         let target = targets.name_of(&cell.target);
         workloads.push((workload(plan, &name, cell, job)?, name, target));
     }
-    // Of one target nobody need say that it is meant.
+    // A single target need not be named.
     let several = targets.named.len() > 1;
     let workloads = workloads.into_iter().map(|(form, name, target)| {
         let target = several.then(|| ("target".to_owned(), Form::text(target)));
@@ -61,7 +61,7 @@ pub fn convert(plan: &Plan) -> Option<String> {
     Some(text)
 }
 
-/// A workload: what differs from the defaults.
+/// A workload, reduced to what differs from the defaults.
 fn workload(plan: &Plan, name: &str, cell: &Cell, job: &Job) -> Option<Vec<(String, Form)>> {
     let Cell { workload, stages, steady, errors, group, agents, .. } = cell;
     let mut form = vec![("ops".to_owned(), ops(&workload.ops))];
@@ -90,7 +90,7 @@ fn workload(plan: &Plan, name: &str, cell: &Cell, job: &Job) -> Option<Vec<(Stri
     Some(form)
 }
 
-/// The ramp, and how long a rule of the steady state has to wait.
+/// The ramp, and the minimum time for a steady-state rule.
 fn stages_form(stages: &Stages, job: &Job) -> Option<Form> {
     let usual = Stages::of_job(job, 0.0);
     let all = [
@@ -102,7 +102,7 @@ fn stages_form(stages: &Stages, job: &Job) -> Option<Form> {
     (!form.is_empty()).then_some(Form::Map(form))
 }
 
-/// What a workload says for its job, taken out of the job.
+/// Moves what a workload says on behalf of its job out of the job.
 fn beside_job(job: &mut Job, put: &mut impl FnMut(&str, Option<Form>)) {
     let sizes = &job.block_sizes;
     let choice = sizes.sizes.read.clone();
@@ -135,7 +135,7 @@ fn beside_job(job: &mut Job, put: &mut impl FnMut(&str, Option<Form>)) {
     }
 }
 
-/// Sizes as `block_size` has them, if they read back as the same.
+/// Sizes in the form of `block_size`, if they parse back to the same.
 fn block_size(choice: &SizeChoice) -> Option<Form> {
     match choice {
         SizeChoice::Fixed(bytes) => Some(Form::text(Size(*bytes).to_string())),
@@ -214,10 +214,10 @@ fn errors_form(errors: ErrorPolicy) -> Option<Form> {
     }
 }
 
-/// The targets so far.
+/// The targets collected so far.
 #[derive(Default)]
 struct Targets {
-    /// Their braces are braces, not variables of hosts.
+    /// Braces in them are literal, not host variables.
     plain: bool,
     seen: Vec<Target>,
     named: Vec<(String, Form)>,
@@ -225,7 +225,7 @@ struct Targets {
 }
 
 impl Targets {
-    /// The name of a target in the file; two of the same URL and options are one.
+    /// The name of a target in the file; targets with the same URL and options share one.
     fn name_of(&mut self, target: &Target) -> String {
         let same = |other: &&Target| other.url == target.url && other.options == target.options;
         if let Some(at) = self.seen.iter().position(|other| same(&other)) {
@@ -252,7 +252,7 @@ pub(crate) fn span(seconds: f64) -> String {
     Span(duration).to_string()
 }
 
-/// A name that a workload or target may have, and that nobody has yet.
+/// A valid workload or target name that is not taken.
 fn free_name(wanted: &str, otherwise: &str, taken: &mut BTreeSet<String>) -> String {
     let plain: String = wanted
         .chars()

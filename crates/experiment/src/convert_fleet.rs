@@ -1,4 +1,4 @@
-//! A fleet as experiment files write it.
+//! A fleet in the form of experiment files.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ struct ClaimForm<'a> {
 struct PodsForm<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     claim: Option<ClaimForm<'a>>,
-    /// The keys are those of the file but for the claim, which is a pair.
+    /// The keys match those of the file, except the claim, which is a pair.
     #[serde(flatten)]
     rest: Pods,
 }

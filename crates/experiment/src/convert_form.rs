@@ -1,4 +1,4 @@
-//! An experiment as a person would write it: short maps in one line, sizes and times with units, nothing that is the default.
+//! An experiment as a person would write it: short maps on one line, sizes and times with units, no defaults.
 
 use serde::Serialize;
 use units::{Share, Size, Span};
@@ -8,20 +8,20 @@ use crate::job::{BlockSizes, Job, JobFiles, Layout, Pattern, Queue, Region};
 use crate::place::Log;
 use crate::tree::{self, Node, Value};
 
-/// The longest line, in characters.
+/// Maximum line length, in characters.
 const LONGEST_LINE: usize = 100;
 
 /// A part of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Form {
-    /// A text, a number, a flag; `None` where nothing stands.
+    /// A text, a number, a flag; `None` for an empty value.
     Scalar(Option<String>),
     List(Vec<Form>),
     Map(Vec<(String, Form)>),
 }
 
 impl Form {
-    /// A value with a serde form.
+    /// Converts a serialisable value.
     pub fn of(value: &impl Serialize) -> Option<Form> {
         let text = serde_saphyr::to_string(value).ok()?;
         tree::read(&text, &Log::default()).as_ref().map(Form::of_node)
@@ -54,7 +54,7 @@ impl Form {
         }
     }
 
-    /// The value of a key, if this is a map that has it.
+    /// The value of a key, if this is a map that contains it.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Form> {
         match self {
             Form::Map(entries) => entries.iter_mut().find(|entry| entry.0 == key).map(|entry| &mut entry.1),
@@ -62,12 +62,12 @@ impl Form {
         }
     }
 
-    /// A map without entries.
+    /// Whether this is a map without entries.
     pub fn is_empty(&self) -> bool {
         matches!(self, Form::Map(entries) if entries.is_empty())
     }
 
-    /// Leaves out what is so anyway.
+    /// Removes everything that equals the default.
     fn prune(&mut self, usual: &Form) {
         let (Form::Map(entries), Form::Map(usual)) = (self, usual) else { return };
         entries.retain_mut(|(key, form)| match usual.iter().find(|other| other.0 == *key) {
@@ -95,7 +95,7 @@ impl Form {
         }
     }
 
-    /// As YAML; maps of the first `open` levels have a line for each key.
+    /// As YAML; maps on the first `open` levels get one line per key.
     pub fn write(&self, indent: usize, open: usize, out: &mut String) {
         let Form::Map(entries) = self else { return };
         for (key, form) in entries {
@@ -121,7 +121,7 @@ impl Form {
     }
 }
 
-/// Keys of a job whose whole numbers are bytes.
+/// Job keys whose whole numbers are bytes.
 const BYTES: &[&str] = &[
     "bytes",
     "most_bytes",
@@ -136,19 +136,19 @@ const BYTES: &[&str] = &[
     "chunk_bytes",
     "align",
 ];
-/// Keys of a job that are sizes or percentages.
+/// Job keys that are sizes or percentages.
 const AMOUNTS: &[&str] = &["offset", "offset_increment", "size", "io_bytes", "length"];
-/// Keys of a job that are numbers of any kind.
+/// Job keys that are numbers of any kind.
 const NUMBERS: &[&str] =
     &["bytes-per-s", "ops-per-s", "percent", "percentile", "compress_percent", "dedupe_percent"];
-/// Keys of a job with a value for each direction, in bytes.
+/// Job keys with a value per direction, in bytes.
 const BYTES_EACH: &[&str] = &["sizes", "align"];
 
-/// A job, without what is so anyway and with units.
+/// A job without defaults and with units.
 pub(crate) fn of_job(job: &Job) -> Option<Form> {
     let mut form = Form::of(job)?;
     let files = JobFiles { layout: Layout { create: false, ..Layout::default() }, ..JobFiles::default() };
-    // A layout is written only where it differs: this one does, and so shows all its keys.
+    // A layout is written only if it differs: this one does, and so shows all its keys.
     let mut usual_files = Form::of(&files)?;
     if let Some(create) = usual_files.get_mut("layout").and_then(|layout| layout.get_mut("create")) {
         *create = Form::text("true");
@@ -166,13 +166,13 @@ pub(crate) fn of_job(job: &Job) -> Option<Form> {
             part.prune(usual);
         }
     }
-    // Only a check is asked for by its key alone.
+    // Only `check` has an effect as a bare key.
     form.entries().retain(|(key, form)| key == "check" || !form.is_empty());
     with_units(&mut form, "", "");
     Some(form)
 }
 
-/// Sizes and times as they are written where they are read: the same value comes back, or they stay numbers.
+/// Writes sizes and times in their usual units: they parse back to the same value, or stay numbers.
 fn with_units(form: &mut Form, key: &str, parent: &str) {
     match form {
         Form::Scalar(Some(text)) => {
@@ -208,14 +208,14 @@ fn with_units(form: &mut Form, key: &str, parent: &str) {
     }
 }
 
-/// Seconds as a duration that reads back as the same number.
+/// Seconds as a duration that parses back to the same number.
 pub(crate) fn exact_span(seconds: f64) -> Option<String> {
     let text = Span(std::time::Duration::try_from_secs_f64(seconds).ok()?).to_string();
     let again = text.parse::<Span>().ok()?.duration().as_secs_f64();
     (again == seconds).then_some(text)
 }
 
-/// A share in percent that reads back as the same number, or else the number.
+/// A share in percent that parses back to the same number, otherwise the number.
 pub(crate) fn share(value: f64) -> String {
     let percent = Share::new(value).map(|share| share.to_string());
     let same = |text: &String| text.parse::<Share>().is_ok_and(|again| again.value() == value);

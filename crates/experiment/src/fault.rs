@@ -2,20 +2,20 @@
 
 use std::fmt;
 
-/// How many faults are told at once; more would only scroll the first ones away.
+/// Maximum number of faults reported at once; more would only scroll the first ones away.
 pub const MAX_FAULTS: usize = 20;
 
-/// The longest part of a source line that is shown, in characters.
+/// Maximum length of a source line excerpt, in characters.
 const SHOWN_CHARS: usize = 100;
 
 /// One fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The line in the file, from 1; 0 when it came from outside of the file (`origin` says from where).
+    /// The line in the file, from 1; 0 if the fault lies outside the file (`origin` says where).
     pub line: usize,
     /// The column in characters, from 1; 0 with line 0.
     pub column: usize,
-    /// How many characters are underlined, at least 1.
+    /// Number of underlined characters, at least 1.
     pub length: usize,
     /// What is wrong.
     pub text: String,
@@ -23,21 +23,21 @@ pub struct Diagnostic {
     pub hint: String,
     /// Where a substituted value came from: `${size} is 4QiB, from --set size=4QiB`.
     pub note: Option<String>,
-    /// What stood outside of the file: `--set size=4QiB`.
+    /// The place outside the file: `--set size=4QiB`.
     pub origin: Option<String>,
-    /// The line's text, with tabs as blanks and without passwords.
+    /// The line's text, with tabs as spaces and without passwords.
     pub source_line: String,
 }
 
-/// All faults of a file, in the order of its lines; never empty. Its `Display` is what users see: for each fault
-/// `file:line:column: what is wrong`, the line with a caret, and the hint.
+/// All faults of a file, in line order; never empty. Its `Display` is what users see: for each fault `file:line:column:
+/// what is wrong`, the line with a caret, and the hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics {
     /// The file's name.
     pub file: String,
     /// At most [`MAX_FAULTS`].
     pub faults: Vec<Diagnostic>,
-    /// How many more there are.
+    /// Number of further faults.
     pub more: usize,
 }
 
@@ -60,10 +60,10 @@ impl fmt::Display for Diagnostics {
 impl std::error::Error for Diagnostics {}
 
 impl Diagnostic {
-    /// Writes it as users see it, for a file of this name.
+    /// Writes the faults as users see them, for a file with this name.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If writing fails.
     pub fn write(&self, f: &mut fmt::Formatter<'_>, file: &str) -> fmt::Result {
         if let Some(origin) = &self.origin {
             writeln!(f, "{origin}: {}", self.text)?;
@@ -86,7 +86,7 @@ impl Diagnostic {
     }
 }
 
-/// The part of a long line around `column`, and where the column is in it.
+/// The part of a long line around `column`, and the column's position in it.
 fn window(line: &str, column: usize) -> (String, usize) {
     let count = line.chars().count();
     let column = column.clamp(1, count + 1);
@@ -106,15 +106,15 @@ fn window(line: &str, column: usize) -> (String, usize) {
     (shown, at)
 }
 
-/// A line as it may be shown: control characters as blanks, and what stands between `://` and `@` hidden, because it
-/// may be a password.
+/// A line in presentable form: control characters become spaces, and the part between `://` and `@` is hidden, because
+/// it may be a password.
 pub fn shown_line(line: &str) -> String {
     let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     hide_passwords(&clean)
 }
 
-/// `text` without passwords: those of URLs, of `sshpass -p` and of `password=`; as many `…` stand in their place, so that
-/// carets stay true.
+/// `text` without passwords: those in URLs, after `sshpass -p` and after `password=`. They are replaced by the same
+/// number of `…`, so that carets stay in position.
 pub fn hide_passwords(text: &str) -> String {
     let mut text = hide_in_urls(text);
     for word in ["sshpass -p", "sshpass, -p", "sshpass\", \"-p", "password=", "token="] {
@@ -123,11 +123,11 @@ pub fn hide_passwords(text: &str) -> String {
     text
 }
 
-/// `text` with what follows each `word`, up to the next blank, quote or comma, as `…`.
+/// `text` with what follows each `word`, up to the next space, quote or comma, replaced by `…`.
 fn hide_after(text: &str, word: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
-    // Changing the case of ASCII letters alone leaves all places where they are.
+    // Changing the case of ASCII letters only does not move anything.
     while let Some(at) = rest.to_ascii_lowercase().find(word) {
         let from = at + word.len();
         let skipped = rest[from..].find(|c: char| !matches!(c, ' ' | ',' | '"' | '\'')).unwrap_or(0);
@@ -141,7 +141,7 @@ fn hide_after(text: &str, word: &str) -> String {
     out
 }
 
-/// `text` with each `//user:password@` as `//…@`.
+/// `text` with each `//user:password@` replaced by `//…@`.
 fn hide_in_urls(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

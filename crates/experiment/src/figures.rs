@@ -1,4 +1,4 @@
-//! What a plan will cost, as far as the plan alone can say: bytes to be written, time, data sets. Pure; printed by
+//! The cost of a plan as far as the plan alone determines it: bytes to write, time, data sets. Pure; printed by
 //! `--dry-run`.
 
 mod jobs;
@@ -13,24 +13,24 @@ use crate::kind::{TargetKind, kind_of};
 use crate::plan::{Arrivals, Cell, Plan, Prepare, SteadyRule, Study};
 use crate::read::shortest;
 
-/// The longest warm-up of each trial of a study, as a share of its length.
+/// Maximum warm-up of each trial in a study, as a share of its length.
 const TRIAL_WARM_UP: f64 = 0.25;
 
-/// Measurements of a sweep that chooses its rates: a closed loop and ten steps.
+/// Measurements in a sweep that chooses its own rates: a closed loop and ten steps.
 const SWEEP_POINTS: usize = 11;
 
-/// A search ends after this many trials in any case.
+/// Maximum number of trials in a search.
 const MAX_TRIALS: u32 = 40;
-/// Trials of a rate that misses the goal, at most: two of three decide.
+/// Maximum number of trials at a rate that misses the goal: two of three decide.
 const TRIALS_A_RATE: u32 = 3;
 
-/// The rate up to which a search is assumed to go when a closed loop will tell, in operations a second.
+/// Assumed upper end of a search whose range depends on a closed loop, in operations per second.
 const ASSUMED_CEILING: f64 = 1e6;
 
-/// What one cell will cost.
+/// The cost of one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellFigures {
-    /// Its place in the order of running, from 0.
+    /// Its position in execution order, from 0.
     pub index: u32,
     /// The cell's name.
     pub name: String,
@@ -38,71 +38,71 @@ pub struct CellFigures {
     pub target: String,
     /// Whether the data set must be written before this cell.
     pub fills: bool,
-    /// Bytes that its preparation writes on all hosts of the fleet; 0 when an earlier cell left what it needs.
+    /// Bytes that its preparation writes on all hosts of the fleet; 0 if an earlier cell left what it needs.
     pub prepared_bytes: u64,
-    /// Hosts that load it; `None`, and bytes are those of one, where their number is not known before the start.
+    /// Hosts that run the load; `None` if their number is unknown before the start, in which case bytes are per host.
     pub hosts: Option<u32>,
-    /// Warm-up and measurement at least, in seconds.
+    /// Minimum duration of warm-up and measurement, in seconds.
     pub low_s: f64,
-    /// Warm-up and measurement at most, in seconds.
+    /// Maximum duration of warm-up and measurement, in seconds.
     pub high_s: f64,
 }
 
 /// Bytes that a plan will write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BytesToWrite {
-    /// By preparing data sets.
+    /// To prepare data sets.
     pub fill: u64,
-    /// At least, by loads whose rate or floor says how much they write.
+    /// Minimum written by loads whose rate or floor determines how much they write.
     pub load_low: u64,
-    /// At most, by the same loads.
+    /// Maximum written by the same loads.
     pub load_high: u64,
-    /// Cells that write as much as the target takes, about which nothing can be said beforehand.
+    /// Cells that write as much as the target accepts, so that nothing is known in advance.
     pub unbounded_cells: u32,
     /// Fills of whole block devices, whose size the plan does not know.
     pub whole_devices: u32,
 }
 
-/// Files, objects or a device with their content, which one or more cells use.
+/// Files, objects or a device with their content, used by one or more cells.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DataSetFigures {
     /// The target's name.
     pub target: String,
     /// The target's URL.
     pub url: String,
-    /// Files or objects of each host.
+    /// Files or objects per host.
     pub items: u64,
-    /// Size of each in bytes; 0 for a whole block device.
+    /// Size of each item in bytes; 0 for a whole block device.
     pub item_bytes: u64,
-    /// They are objects.
+    /// Whether they are objects.
     pub objects: bool,
-    /// Hosts that have so much each; `None` where their number is not known before the start.
+    /// Hosts that hold this much each; `None` if their number is unknown before the start.
     pub hosts: Option<u32>,
-    /// How many cells use it.
+    /// Number of cells that use it.
     pub cells: u32,
     /// How often it is written in full.
     pub fills: u32,
 }
 
 impl DataSetFigures {
-    /// The size of all on all hosts (on one where their number is not known), in bytes; 0 for a whole block device.
+    /// Total size on all hosts (on one if their number is unknown), in bytes; 0 for a whole block device.
     pub fn bytes(&self) -> u64 {
         self.items.saturating_mul(self.item_bytes).saturating_mul(self.hosts.unwrap_or(1).into())
     }
 }
 
 impl Plan {
-    /// What each cell will cost, in the order of running.
+    /// The cost of each cell, in execution order.
     pub fn cell_figures(&self, kinds: &[&'static TargetKind]) -> Vec<CellFigures> {
         self.walk(kinds).0
     }
 
-    /// The data sets in the order of their first use.
+    /// The data sets in order of first use.
     pub fn data_sets(&self, kinds: &[&'static TargetKind]) -> Vec<DataSetFigures> {
         self.walk(kinds).1
     }
 
-    /// Bytes that preparation and loads will write, as far as that can be said.
+    /// Bytes that preparation and loads will write, as far as they are known.
     pub fn bytes_to_write(&self, kinds: &[&'static TargetKind]) -> BytesToWrite {
         let mut bytes = BytesToWrite::default();
         for (cell, figures) in self.cells.iter().zip(self.cell_figures(kinds)) {
@@ -127,8 +127,8 @@ impl Plan {
         bytes
     }
 
-    /// Warm-ups and measurements of all cells at least and at most, in seconds. Preparation, verification and
-    /// clean-up come on top: how long they take is the target's affair.
+    /// Minimum and maximum duration of all warm-ups and measurements, in seconds. Preparation, verification and
+    /// clean-up come on top: how long they take depends on the target.
     pub fn expected_seconds(&self) -> (f64, f64) {
         // Cells of a group run at the same time.
         let together = self.cells.chunk_by(|a, b| a.group.is_some() && group_of(a) == group_of(b));
@@ -138,14 +138,14 @@ impl Plan {
         times.fold((0.0, 0.0), |(low, high), (l, h): (f64, f64)| (low + l, high + h))
     }
 
-    /// Goes through the cells as a run does: a place holds one data set at a time, and a cell writes it anew unless an
+    /// Goes through the cells like a run: a place holds one data set at a time, and a cell rewrites it unless an
     /// earlier one left exactly what it needs.
     fn walk(&self, kinds: &[&'static TargetKind]) -> (Vec<CellFigures>, Vec<DataSetFigures>) {
         let mut sets: Vec<DataSetFigures> = Vec::new();
         let mut set_of: HashMap<Layout, usize> = HashMap::new();
         let mut places: HashMap<String, Option<Held>> = HashMap::new();
         let mut cells = Vec::new();
-        // All hosts have their part of the data, also where only some of them load it.
+        // All hosts hold their part of the data, even if only some of them run the load.
         let all_hosts = self.fleet.as_ref().map_or(Some(1), Fleet::count);
         for cell in &self.cells {
             let layout = Layout::of(cell, kinds);
@@ -168,7 +168,7 @@ impl Plan {
             } else if let Some(held) = held
                 && cell.workload.does(OpKind::changes_data)
             {
-                // Also after a load that verifies: where it ended is known to it alone.
+                // This includes verifying loads: only the load itself knows where it stopped.
                 held.dirty = true;
             }
             let at = *set_of.entry(layout).or_insert_with_key(|layout| {
@@ -201,14 +201,14 @@ impl Plan {
     }
 }
 
-/// What a place holds.
+/// The content of a place.
 struct Held {
     layout: Layout,
-    /// Something was written over it that nobody kept track of.
+    /// Something was overwritten without being tracked.
     dirty: bool,
 }
 
-/// All that decides which bytes a data set holds.
+/// Everything that determines the bytes of a data set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Layout {
     place: String,
@@ -216,7 +216,7 @@ struct Layout {
     items: u64,
     item_bytes: u64,
     objects: bool,
-    /// Compressible and dedupe as bits, so that layouts can be looked up.
+    /// The compressible and dedupe shares as bits, so that layouts can be hashed.
     payload: (u64, u64),
 }
 
@@ -255,7 +255,7 @@ fn group_of(cell: &Cell) -> Option<u32> {
     cell.group.map(|group| group.number)
 }
 
-/// Warm-up and measurement of a cell at least and at most, in seconds.
+/// Minimum and maximum duration of a cell's warm-up and measurement, in seconds.
 fn cell_seconds(cell: &Cell) -> (f64, f64) {
     let stages = &cell.stages;
     let trial = |seconds: f64| trial_seconds(cell, seconds);
@@ -284,18 +284,17 @@ fn cell_seconds(cell: &Cell) -> (f64, f64) {
     }
 }
 
-/// A trial with its warm-up, which is shorter than a whole measurement's.
+/// Duration of a trial with its warm-up, which is shorter than that of a whole measurement.
 fn trial_seconds(cell: &Cell, seconds: f64) -> f64 {
     seconds + cell.stages.warm_up_s.min(seconds * TRIAL_WARM_UP)
 }
 
-/// Steps of a search from `low` to `high` when it takes the longest: a wide bracket is halved in proportion, a narrow one
-/// in the middle.
+/// Maximum steps of a search from `low` to `high`: a wide bracket is halved in proportion, a narrow one in the middle.
 fn most_steps(mut low: f64, mut high: f64, tolerance: f64) -> u32 {
     let mut steps = 0;
     while (high - low) / high > tolerance && steps < MAX_TRIALS {
         let middle = if high > 4.0 * low { (high * low).sqrt() } else { f64::midpoint(high, low) };
-        // The half that is wider in proportion takes longer.
+        // The proportionally wider half takes longer.
         if middle / low > high / middle {
             high = middle;
         } else {
@@ -306,7 +305,7 @@ fn most_steps(mut low: f64, mut high: f64, tolerance: f64) -> u32 {
     steps
 }
 
-/// Bytes that a cell's load writes at least and at most, or `None` when the target decides.
+/// Minimum and maximum bytes written by a cell's load, or `None` if the target decides.
 fn written(cell: &Cell, figures: &CellFigures) -> Option<(u64, u64)> {
     let per_op = write_bytes_per_op(cell);
     if per_op == 0.0 {
@@ -322,7 +321,7 @@ fn written(cell: &Cell, figures: &CellFigures) -> Option<(u64, u64)> {
         return None;
     }
     if let Some(job) = cell.workload.stream() {
-        // What a job moves is each host's; a rate is that of all together.
+        // A job moves its amount on every host; a rate applies to all hosts together.
         let bytes = jobs::written(cell, job, write_bytes_share(cell))?;
         let bytes = bytes.saturating_mul(figures.hosts.unwrap_or(1).into());
         return Some((bytes, bytes));
@@ -332,7 +331,7 @@ fn written(cell: &Cell, figures: &CellFigures) -> Option<(u64, u64)> {
     Some(((low * per_op) as u64, (high * per_op) as u64))
 }
 
-/// Bytes that are written by an operation on average.
+/// Mean bytes written per operation.
 fn write_bytes_per_op(cell: &Cell) -> f64 {
     bytes_per_op(cell, OpKind::writes)
 }
@@ -347,13 +346,13 @@ fn bytes_per_op(cell: &Cell, counts: fn(OpKind) -> bool) -> f64 {
     .sum()
 }
 
-/// The share of writes in the bytes that are moved.
+/// The share of writes in the bytes moved.
 fn write_bytes_share(cell: &Cell) -> f64 {
     let moved = bytes_per_op(cell, OpKind::moves_bytes);
     if moved > 0.0 { write_bytes_per_op(cell) / moved } else { 0.0 }
 }
 
-/// Operations that are meant to start within this many seconds; `None` in a closed loop.
+/// Operations scheduled to start within this many seconds; `None` in a closed loop.
 fn ops_started(arrivals: &Arrivals, seconds: f64) -> Option<f64> {
     Some(match arrivals {
         Arrivals::Closed => return None,

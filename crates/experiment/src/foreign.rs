@@ -1,6 +1,6 @@
-//! Words of other benchmarks for what experiments have by other names: who brings one along is told ours.
+//! Terms of other benchmarks for things with different names here: users who bring one are told ours.
 
-/// Programs, their words, and what is written here instead. Words are compared without regard to case, dashes and points.
+/// Programs, their terms, and what to write here instead. Comparison ignores case, dashes and dots.
 const WORDS: &[(&str, &[&str], &str)] = &[
     ("fio", &["iodepth"], "queue_depth"),
     ("fio", &["bs"], "block_size"),
@@ -39,7 +39,7 @@ const WORDS: &[(&str, &[&str], &str)] = &[
     ("elbencho", &["rwmixpct"], "a share in ops: write ops: {read: 70%, write: 30%}"),
 ];
 
-/// What another program's word is called here: `fio's iodepth is queue_depth`.
+/// The equivalent of another program's term: `fio's iodepth is queue_depth`.
 pub(crate) fn in_our_words(word: &str) -> Option<String> {
     let folded = fold(word);
     let (program, _, ours) =
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(in_our_words("depth"), None);
     }
 
-    /// A word that is a key here means what it means here.
+    /// A word that is a key here has its meaning here.
     #[test]
     fn no_key_of_ours_is_called_foreign() {
         for key in WORKLOAD.iter().chain(crate::known::FILE).chain(crate::known::STAGES) {

@@ -1,7 +1,7 @@
-//! Values with a serde form, read from the tree: every fault stands at the key or value that is wrong, and says the hint.
+//! Deserialises values from the tree: every fault points at the key or value that is wrong, and carries the hint.
 //!
-//! Numbers may have units: a size where a whole number belongs (`4KiB`), a duration in seconds where a number belongs
-//! (`250ms`).
+//! Numbers may have units: a size where a whole number is expected (`4KiB`), a duration where a number in seconds is
+//! expected (`250ms`).
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::place::Place;
 use crate::reader::Reader;
 use crate::tree::{Entry, Node, Value};
 
-/// Reads a value; what is wrong with it is a fault.
+/// Reads a value, and reports a fault if it is invalid.
 pub(crate) fn read<T: DeserializeOwned>(reader: &Reader<'_>, node: &Node) -> Option<T> {
     let node = reader.resolve(node)?;
     match T::deserialize(FromNode { reader, node: &node }) {
@@ -27,7 +27,7 @@ pub(crate) fn read<T: DeserializeOwned>(reader: &Reader<'_>, node: &Node) -> Opt
     }
 }
 
-/// What is wrong, and where; without a text it was noted already.
+/// What is wrong, and where; an empty text means that it was reported already.
 #[derive(Debug)]
 struct Wrong {
     text: String,
@@ -40,7 +40,7 @@ impl Wrong {
         Wrong { text: text.into(), hint: hint.into(), place: None }
     }
 
-    /// The innermost place is the one that helps.
+    /// Keeps the innermost place, which is the one that helps.
     fn at(mut self, place: Place) -> Self {
         self.place.get_or_insert(place);
         self
@@ -88,13 +88,13 @@ impl de::Error for Wrong {
     }
 }
 
-/// What serde expects; the names of types say nothing to those who write files.
+/// What serde expects; type names mean nothing to authors of files.
 fn in_words(expected: &dyn de::Expected) -> String {
     let text = expected.to_string();
     if text.starts_with("struct") { "a map: key: value".to_owned() } else { text }
 }
 
-/// A node as a source of values.
+/// A node as a deserialiser.
 struct FromNode<'a> {
     reader: &'a Reader<'a>,
     node: &'a Node,
@@ -102,7 +102,7 @@ struct FromNode<'a> {
 
 impl<'a> FromNode<'a> {
     fn text(&self, wanted: &str) -> Result<String, Wrong> {
-        // The reader notes its own faults.
+        // The reader reports its own faults.
         let noted = Wrong::new("", "");
         self.reader.text(self.node, &format!("write {wanted}")).ok_or(noted)
     }
@@ -264,7 +264,7 @@ impl<'de> de::SeqAccess<'de> for Items<'_> {
     }
 }
 
-/// A value with its parameters.
+/// A value with its parameters substituted.
 fn value<'de, T: de::DeserializeSeed<'de>>(
     reader: &Reader<'_>,
     node: &Node,
@@ -297,7 +297,7 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
     }
 }
 
-/// One of several words, perhaps with a value.
+/// One of several words, possibly with a value.
 struct Variant<'a> {
     reader: &'a Reader<'a>,
     name: &'a str,

@@ -1,15 +1,15 @@
-//! Kinds of targets as data: their URLs, the operations they have, the options they know, and what holds of them. The values are those of
-//! the protocols, which hand them in ([`Settings::kinds`](crate::Settings)).
+//! Kinds of targets as data: their URLs, operations, options and properties. The protocols define the values and hand
+//! them in ([`Settings::kinds`](crate::Settings)).
 
 use metrics::OpKind;
 
 use crate::option::OptionHelp;
 use crate::plan::WeightedOp;
 
-/// How the URLs of a kind are written.
+/// The URL form of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlForm {
-    /// `scheme:///path`: an absolute path of this machine.
+    /// `scheme:///path`: an absolute path on this machine.
     Path,
     /// `scheme://host[:port]/export`.
     HostAndPath,
@@ -17,9 +17,9 @@ pub enum UrlForm {
     HostAndPort,
     /// `scheme://host[:port]`.
     Host,
-    /// `scheme://bucket?endpoint=http…`: a name, and the service in the query.
+    /// `scheme://bucket?endpoint=http…`: a name, with the service in the query.
     Bucket,
-    /// `scheme:`, and a query alone.
+    /// `scheme:`, with nothing but a query.
     Bare,
 }
 
@@ -28,51 +28,52 @@ pub enum UrlForm {
 pub struct TargetKind {
     /// The URL's scheme.
     pub scheme: &'static str,
-    /// A right URL.
+    /// A valid URL.
     pub example: &'static str,
-    /// How its URLs are written.
+    /// The form of its URLs.
     pub form: UrlForm,
-    /// The operations it has.
+    /// The supported operations.
     pub ops: &'static [OpKind],
-    /// The options it knows.
+    /// The supported options.
     pub options: &'static [OptionHelp],
-    /// It stores objects that are put and fetched whole.
+    /// Whether it stores objects that are put and fetched whole.
     pub objects: bool,
-    /// Size of each object where an experiment does not say.
+    /// Default object size in bytes.
     pub usual_object_bytes: u64,
-    /// It has ranges that can be written in place.
+    /// Whether it has ranges that can be written in place.
     pub ranges: bool,
-    /// It is one device, used as a whole: nothing is made or removed, and what it holds is overwritten only where that is allowed.
+    /// Whether it is one device, used as a whole: nothing is created or removed, and its content is overwritten only if
+    /// that is allowed.
     pub device: bool,
-    /// Its data is reached from every host alike: what a lost host left, another can remove.
+    /// Whether its data can be reached from every host: if a host is lost, another can remove what it left.
     pub remote: bool,
-    /// Reads may come from this machine's page cache; the option `direct` goes past it.
+    /// Whether reads may come from this machine's page cache; the option `direct` bypasses it.
     pub page_cache: bool,
-    /// Nothing is stored: reads find something without preparation.
+    /// Whether it stores nothing: reads succeed without preparation.
     pub imaginary: bool,
-    /// Its stages run on a virtual clock and take no time.
+    /// Whether its stages run on a virtual clock and take no real time.
     pub virtual_clock: bool,
-    /// Data lies in a place of the run's own unless the option `directory` names one that stays.
+    /// Whether data goes to a place of the run's own, unless the option `directory` names a permanent one.
     pub own_place: bool,
-    /// Received data can be dropped by the kernel (`sink: discard`).
+    /// Whether the kernel can discard received data (`sink: discard`).
     pub sink_discard: bool,
-    /// Files of a job are laid out right before the job, not before all jobs: what an earlier job of the run writes over the network
-    /// is not written twice.
+    /// Whether files of a job are laid out right before the job, not before all jobs: this avoids writing the data of
+    /// an earlier job of the run over the network twice.
     pub late_layout: bool,
-    /// Operations for which `manometer calibrate` measures what a host can drive.
+    /// Operations for which `manometer calibrate` measures a host's maximum.
     pub calibrated: &'static [CalibratedOp],
-    /// What lies between this program and what answers.
+    /// What lies between this program and the target's service.
     pub transport: Transport,
 }
 
-/// An operation for which `manometer calibrate` measures what a host can drive.
+/// An operation for which `manometer calibrate` measures a host's maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CalibratedOp {
     /// The operation.
     pub op: OpKind,
-    /// Its name in a calibration's machine output; the same for ever.
+    /// Its name in a calibration's machine-readable output; never changes.
     pub name: &'static str,
-    /// Its name for people, with the protocol's: `NFS read`. An `s` makes it several.
+    /// Its human-readable name including the protocol: `NFS read`. Append `s` for the plural.
     pub title: &'static str,
 }
 
@@ -83,19 +84,19 @@ impl CalibratedOp {
     }
 }
 
-/// What lies between this program and what answers.
+/// What lies between this program and the target's service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// A network.
     Network,
-    /// Disks of this machine.
+    /// Local disks.
     Disk,
     /// Nothing.
     None,
 }
 
 impl TargetKind {
-    /// A kind with none of the traits.
+    /// A kind without any of the optional properties.
     pub const fn new(
         scheme: &'static str,
         example: &'static str,
@@ -130,15 +131,15 @@ impl TargetKind {
         self.options.iter().find(|help| help.name == name)
     }
 
-    /// True when a load's data are objects: it is for them, or there is nothing else. Imaginary targets hold what the operations
-    /// are about.
+    /// Whether a load's data are objects: if it uses object operations, or the target stores nothing else. Imaginary
+    /// targets hold whatever the operations need.
     pub fn holds_objects(&self, ops: &[WeightedOp]) -> bool {
         self.objects && (!self.ranges || ops.iter().any(|weighted| weighted.op.is_for_objects()))
     }
 }
 
-/// Whether a text is meant as a URL and not as a file's name: it begins with the scheme of a kind, or with any scheme and `://`.
-/// `./sim:notes.yaml` is a file's name.
+/// Whether a text is meant as a URL rather than a file name: it starts with the scheme of a kind, or with any scheme
+/// and `://`. `./sim:notes.yaml` is a file name.
 pub fn is_url(kinds: &[&'static TargetKind], text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let begins = scheme.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -146,7 +147,7 @@ pub fn is_url(kinds: &[&'static TargetKind], text: &str) -> bool {
     is_scheme && (rest.starts_with("//") || kind_of(kinds, text).is_some())
 }
 
-/// The kind of a URL, by its scheme.
+/// The kind of a URL, determined by its scheme.
 pub fn kind_of(kinds: &[&'static TargetKind], url: &str) -> Option<&'static TargetKind> {
     let (scheme, _) = url.split_once(':')?;
     kinds.iter().copied().find(|kind| kind.scheme.eq_ignore_ascii_case(scheme))

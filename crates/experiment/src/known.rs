@@ -1,5 +1,5 @@
-//! Every key of an experiment file with its default and what it does: the one table from which unknown keys are
-//! told, the JSON schema is made, and against which the documentation is checked.
+//! Every key of an experiment file with its default and description: this one table serves to report unknown keys, to
+//! generate the JSON schema and to check the documentation.
 
 mod fleet;
 mod reference;
@@ -9,12 +9,12 @@ pub(crate) use fleet::*;
 pub use reference::reference;
 pub(crate) use rules::*;
 
-/// What the value of a key looks like.
+/// The form of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Text,
     Flag,
-    /// A whole number from this on.
+    /// A whole number with this minimum.
     Count(u64),
     Size,
     Span,
@@ -24,7 +24,7 @@ pub(crate) enum Form {
     Rate,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// A form with a definition of its own in the schema.
+    /// A form with its own definition in the schema.
     Named(&'static str),
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Form {
 pub(crate) struct Key {
     pub name: &'static str,
     pub form: Form,
-    /// For people; empty when the key is required.
+    /// Human-readable default; empty if the key is required.
     pub default: &'static str,
     pub about: &'static str,
 }
@@ -73,7 +73,7 @@ pub(crate) const FILE: &[Key] = &[
     ),
 ];
 
-/// Words of `cache`.
+/// Values of `cache`.
 pub(crate) const CACHE: &[&str] = &["keep", "invalidate", "drop"];
 
 pub(crate) const WORKLOAD: &[Key] = &[
@@ -157,10 +157,10 @@ pub(crate) const WORKLOAD: &[Key] = &[
     key("cache", Choice(CACHE), "the file's", "cache control of this workload"),
 ];
 
-/// Words of `sink`.
+/// Values of `sink`.
 pub(crate) const SINK: &[&str] = &["buffer", "discard"];
 
-/// Keys of a workload that the file may give for all workloads.
+/// Workload keys that the file may set for all workloads.
 pub(crate) const SHARED: &[&str] = &["stages", "steady", "errors", "cache"];
 
 pub(crate) const STAGES: &[Key] = &[
@@ -182,7 +182,7 @@ pub(crate) const STAGES: &[Key] = &[
     key("clean_up", Flag, "true", "remove the data set after the last cell that uses it"),
 ];
 
-/// Words of `prepare`.
+/// Values of `prepare`.
 pub(crate) const PREPARE: &[&str] = &["fill", "fill_always", "keep", "none"];
 
 pub(crate) const MEASURE: &[Key] = &[
@@ -201,7 +201,7 @@ pub(crate) const MATRIX: &[Key] = &[
     key("repetitions", Count(1), "1", "how often each point is measured; every round visits all points once"),
 ];
 
-/// Words of `order`.
+/// Values of `order`.
 pub(crate) const ORDER: &[&str] = &["given", "shuffled"];
 
 pub(crate) const FIND: &[Key] = &[

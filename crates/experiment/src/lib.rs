@@ -1,6 +1,6 @@
-//! What to run: experiment files become a validated plan of cells.
+//! What to run: parses experiment files into a validated plan of cells.
 //!
-//! No I/O, no clock, no randomness of its own: texts come in, values go out.
+//! No I/O, no clock, no randomness of its own: text in, values out.
 
 mod axis;
 mod brief;

@@ -1,6 +1,6 @@
-//! What is done to a target: what every load has, and which of the two kinds of load it is.
+//! What is done to a target: the properties common to all loads, and the two kinds of load.
 //!
-//! Who reads plans asks a [`Workload`] what it wants to know; only what builds a load from it asks for the kind.
+//! Code that reads plans queries a [`Workload`]; only code that builds a load from it needs to know the kind.
 
 use std::borrow::Cow;
 
@@ -15,58 +15,58 @@ use crate::stored_workload::StoredWorkload;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "StoredWorkload", into = "StoredWorkload")]
 pub struct Workload {
-    /// Operations and how often each is drawn; the weights add up to 1. `read` and `write` are ranges of files,
-    /// block devices and (`read` only) objects; `put` and `get` are whole objects.
+    /// Operations and their weights, which add up to 1. `read` and `write` work on ranges of files, block devices and
+    /// (`read` only) objects; `put` and `get` on whole objects.
     pub ops: Vec<WeightedOp>,
     /// Operations that each job keeps in flight.
     pub queue_depth: u32,
     /// Workers: threads with their own connections.
     pub jobs: u32,
-    /// When operations are meant to start.
+    /// When operations are scheduled to start.
     pub arrivals: Arrivals,
-    /// With a rate: operations that may wait for a free lane; what is beyond is shed and counted.
+    /// With a rate: operations that may wait for a free lane; excess ones are shed and counted.
     pub backlog_limit: u64,
-    /// Where the payload of reads goes, when it is not verified: `buffer` or `discard`.
+    /// Destination of the payload of unverified reads: `buffer` or `discard`.
     pub sink: String,
-    /// The longest that an operation may take, in seconds.
+    /// Maximum duration of an operation, in seconds.
     pub op_timeout_s: f64,
-    /// Which operation comes next, where, and what is written.
+    /// Which operation comes next, where, and what data it writes.
     pub load: Load,
 }
 
-/// How the lanes of a worker come to their operations.
+/// How a worker's lanes get their operations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Load {
-    /// Each lane draws for itself, on places of its own.
+    /// Each lane draws its own operations, in places of its own.
     Mix(MixLoad),
-    /// The lanes of a worker share one stream of operations over named files: a job.
+    /// The worker's lanes share one stream of operations over named files: a job.
     Stream(Box<Job>),
 }
 
-/// A load whose lanes draw their operations each for itself, over a data set that the run makes.
+/// A load whose lanes draw their operations independently, over a data set created by the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixLoad {
     /// Which block or object comes next.
     pub access: Access,
-    /// Sizes of reads and writes and how often each is drawn; the weights add up to 1.
+    /// Sizes of reads and writes and their weights, which add up to 1.
     pub block_sizes: Vec<WeightedSize>,
-    /// After this many writes of a lane, one commit (fsync); 0 never.
+    /// One commit (fsync) per this many writes of a lane; 0 for never.
     pub fsync_every: u32,
-    /// The commit is an fdatasync where the target knows the difference.
+    /// Whether the commit is an fdatasync, where the target makes that distinction.
     pub fdatasync: bool,
-    /// Each lane pauses now and then.
+    /// Pauses of each lane.
     pub think: Option<Think>,
     /// Files or objects in the data set. 1 for block devices.
     pub files: u64,
-    /// Size of each, in bytes; of a block device the part that is used, 0 meaning all of it.
+    /// Size of each, in bytes; for block devices the part to use, 0 meaning all of it.
     pub file_bytes: u64,
     /// Share of each 4 KiB that compresses to nothing, 0 to 1.
     pub compressible: f64,
-    /// Share of 4 KiB chunks that occur elsewhere too, 0 to 1.
+    /// Share of duplicate 4 KiB chunks, 0 to 1.
     pub dedupe: f64,
-    /// Everything that is read is compared with what was written.
+    /// Whether all reads are compared with what was written.
     pub verify: bool,
-    /// Cores of the workers; without it each gets one of those that the process may use.
+    /// Cores of the workers; without it, each gets one of the cores available to the process.
     pub placement: Option<Placement>,
 }
 
@@ -85,12 +85,12 @@ impl Workload {
         }
     }
 
-    /// Some operation of it is so.
+    /// Whether some operation satisfies the predicate.
     pub fn does(&self, is: impl Fn(OpKind) -> bool) -> bool {
         self.ops.iter().any(|weighted| is(weighted.op))
     }
 
-    /// What its lanes draw from, each for itself.
+    /// The load from which its lanes draw independently, if it is of that kind.
     pub fn mix(&self) -> Option<&MixLoad> {
         match &self.load {
             Load::Mix(mix) => Some(mix),
@@ -98,7 +98,7 @@ impl Workload {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn mix_mut(&mut self) -> Option<&mut MixLoad> {
         match &mut self.load {
             Load::Mix(mix) => Some(mix),
@@ -106,7 +106,7 @@ impl Workload {
         }
     }
 
-    /// The job whose operations the lanes of a worker share: for its name, its files, its logs.
+    /// The job whose operations a worker's lanes share: for its name, files and logs.
     pub fn stream(&self) -> Option<&Job> {
         match &self.load {
             Load::Mix(_) => None,
@@ -114,7 +114,7 @@ impl Workload {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn stream_mut(&mut self) -> Option<&mut Job> {
         match &mut self.load {
             Load::Mix(_) => None,
@@ -122,7 +122,7 @@ impl Workload {
         }
     }
 
-    /// Which block or object comes next; of a job the nearest that has a name.
+    /// Which block or object comes next; for a job, the closest named pattern.
     pub fn access(&self) -> Access {
         match &self.load {
             Load::Mix(mix) => mix.access,
@@ -130,7 +130,7 @@ impl Workload {
         }
     }
 
-    /// Sizes of reads and writes and how often each is drawn; the weights add up to 1. Of a range of sizes its ends.
+    /// Sizes of reads and writes and their weights, which add up to 1. For a range of sizes, its ends.
     pub fn block_sizes(&self) -> Cow<'_, [WeightedSize]> {
         match &self.load {
             Load::Mix(mix) => Cow::Borrowed(&mix.block_sizes),
@@ -138,7 +138,7 @@ impl Workload {
         }
     }
 
-    /// After this many writes, one commit; 0 never.
+    /// One commit per this many writes; 0 for never.
     pub fn commit_every(&self) -> u32 {
         match &self.load {
             Load::Mix(mix) => mix.fsync_every,
@@ -146,7 +146,7 @@ impl Workload {
         }
     }
 
-    /// The commit is an fdatasync where the target knows the difference.
+    /// Whether the commit is an fdatasync, where the target makes that distinction.
     pub fn fdatasync(&self) -> bool {
         match &self.load {
             Load::Mix(mix) => mix.fdatasync,
@@ -154,7 +154,7 @@ impl Workload {
         }
     }
 
-    /// Pauses: of each lane for itself, or of a job's whole worker.
+    /// Pauses: of each lane independently, or of a job's whole worker.
     pub fn think(&self) -> Option<&Think> {
         match &self.load {
             Load::Mix(mix) => mix.think.as_ref(),
@@ -162,7 +162,7 @@ impl Workload {
         }
     }
 
-    /// Files or objects that it uses.
+    /// Number of files or objects that it uses.
     pub fn files(&self) -> u64 {
         match &self.load {
             Load::Mix(mix) => mix.files,
@@ -170,7 +170,7 @@ impl Workload {
         }
     }
 
-    /// Size of each, in bytes; 0 where it is found out at the target.
+    /// Size of each, in bytes; 0 if it is determined at the target.
     pub fn file_bytes(&self) -> u64 {
         match &self.load {
             Load::Mix(mix) => mix.file_bytes,
@@ -186,7 +186,7 @@ impl Workload {
         }
     }
 
-    /// Share of what is written that occurs elsewhere too, 0 to 1.
+    /// Share of duplicate data in what is written, 0 to 1.
     pub fn dedupe(&self) -> f64 {
         match &self.load {
             Load::Mix(mix) => mix.dedupe,
@@ -194,7 +194,7 @@ impl Workload {
         }
     }
 
-    /// What is read is compared with what was written.
+    /// Whether reads are compared with what was written.
     pub fn verifies(&self) -> bool {
         match &self.load {
             Load::Mix(mix) => mix.verify,
@@ -202,7 +202,7 @@ impl Workload {
         }
     }
 
-    /// Cores and memory of the workers, where something is asked for.
+    /// Cores and memory of the workers, if requested.
     pub fn placement(&self) -> Option<&Placement> {
         match &self.load {
             Load::Mix(mix) => mix.placement.as_ref(),
@@ -210,34 +210,34 @@ impl Workload {
         }
     }
 
-    /// It may be over before its time: when it has moved its amount, or by its own errors.
+    /// Whether it may end early: once it has moved its amount, or because of its own errors.
     pub fn ends_by_itself(&self) -> bool {
         matches!(self.load, Load::Stream(_))
     }
 
-    /// Its files have names and sizes of their own, and it makes those that are missing.
+    /// Whether its files have their own names and sizes, and it creates missing ones.
     pub fn lays_out_files(&self) -> bool {
         matches!(self.load, Load::Stream(_))
     }
 
-    /// Making its files is all that it does.
+    /// Whether it does nothing but create its files.
     pub fn only_lays_out(&self) -> bool {
         self.stream().is_some_and(|job| job.files.layout.create_only)
     }
 
-    /// Pages of its files that this machine's memory holds are given up before it begins.
+    /// Whether it drops its files' pages from this machine's memory before it starts.
     pub fn gives_up_pages(&self) -> bool {
         self.stream().is_some_and(|job| job.files.layout.invalidate)
     }
 
-    /// What it writes is kept track of while it runs, so that every read can be compared and the data set afterwards.
-    /// What a job compares, it compares by what stands in the blocks.
+    /// Whether its writes are tracked while it runs, so that every read, and finally the data set, can be compared. A
+    /// job compares by the content of the blocks instead.
     pub fn keeps_track(&self) -> bool {
         self.mix().is_some_and(|mix| mix.verify)
     }
 
-    /// Lanes may stand still for other reasons than that the target is slow: pauses and batches, and calls that are no
-    /// lane's work where files end.
+    /// Whether lanes may be idle for reasons other than a slow target: pauses, batches, and calls outside any lane
+    /// where files end.
     pub fn holds_lanes_back(&self) -> bool {
         match &self.load {
             Load::Mix(mix) => mix.think.is_some(),

@@ -1,4 +1,4 @@
-//! The matrix: all points of all workloads, and the order in which they come.
+//! The matrix: all points of all workloads, and their order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use crate::read::{self, Hosts};
 use crate::reader::{Crossed, Fields, Point, Reader};
 use crate::tree::{Entry, Node};
 
-/// More cells than this are a mistake: at a minute each they take ten weeks.
+/// More cells than this are a mistake: at a minute each they would take ten weeks.
 pub(crate) const MAX_CELLS: u64 = 100_000;
 
 /// The whole matrix.
@@ -24,17 +24,17 @@ pub(crate) struct Matrix {
     place: Place,
 }
 
-/// One cell to be: which workload, at which point, for which time.
+/// A future cell: its workload, point and repetition.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub workload: usize,
-    /// The number of the point, which says the value of each axis.
+    /// The number of the point, which determines the value on each axis.
     point: u64,
     pub repetition: u32,
 }
 
 impl Matrix {
-    /// Reads the file's matrix and those of workloads.
+    /// Reads the file's matrix and those of the workloads.
     pub fn read(
         root: &Node,
         workloads: &[Entry],
@@ -61,7 +61,7 @@ impl Matrix {
             .map(|workload| {
                 let crossed = match workload.node.get("matrix") {
                     Some(own) => {
-                        // A fault if it is no map.
+                        // Reports a fault if it is no map.
                         Fields::new(&reader, "matrix", "matrix.", own.place, [own.clone()]);
                         axes(&reader, Some(own), false)
                     }
@@ -69,7 +69,7 @@ impl Matrix {
                 };
                 let scale = workload.node.get("scale").or_else(|| all.into_iter().flatten().next());
                 match scale {
-                    // Outermost: what is compared within a step then stands together.
+                    // Scale goes outermost, so that what is compared within a step stays together.
                     Some(node) => together(&reader, read::scale(&reader, node, hosts), crossed),
                     None => crossed,
                 }
@@ -85,7 +85,7 @@ impl Matrix {
         crossed.map(|axis| axis.name.clone()).collect()
     }
 
-    /// The axis that a path such as `queue_depth` or `target.direct` is crossed by.
+    /// The axis that sets a path such as `queue_depth` or `target.direct`.
     pub fn axis_of(&self, path: &str) -> Option<&str> {
         let found = self.axes.iter().flatten().find(|axis| match &axis.reach {
             Reach::Parameter => false,
@@ -94,8 +94,8 @@ impl Matrix {
         found.map(|axis| &*axis.name)
     }
 
-    /// All cells in the order in which they run. Every repetition visits all points before the next begins, so that
-    /// what changes slowly on the target meets all points alike.
+    /// All cells in execution order. Every repetition visits all points before the next one starts, so that slow
+    /// changes at the target affect all points alike.
     pub fn slots(&self, seed: u64, log: &Log) -> Option<Vec<Slot>> {
         let points =
             |axes: &Vec<Axis>| axes.iter().map(|axis| axis.values.len() as u64).fold(1, u64::saturating_mul);
@@ -124,7 +124,7 @@ impl Matrix {
         Some(slots)
     }
 
-    /// How the number of cells comes about, where the matrix is the largest.
+    /// Explains the number of cells, for the largest matrix.
     fn factors(&self, counts: &[u64]) -> String {
         let largest = self.axes.iter().zip(counts).max_by_key(|(_, count)| **count);
         let mut factors: Vec<String> = largest
@@ -141,7 +141,7 @@ impl Matrix {
         factors.join(" × ")
     }
 
-    /// What a point says: for reading the cell, for people, and for comparing with other runs.
+    /// The values of a point: for reading the cell, as its name, and for comparison with other runs.
     pub fn point(&self, slot: &Slot) -> (Point, String, BTreeMap<String, String>) {
         let mut point = Point::default();
         let mut texts = BTreeMap::new();
@@ -174,7 +174,7 @@ impl Matrix {
     }
 }
 
-/// The axes of a scale and those of a matrix.
+/// Joins the axes of a scale and those of a matrix.
 fn together(reader: &Reader<'_>, mut scale: Vec<Axis>, crossed: Vec<Axis>) -> Vec<Axis> {
     for axis in crossed {
         if scale.iter().any(|other| other.reach == axis.reach) {
@@ -187,8 +187,8 @@ fn together(reader: &Reader<'_>, mut scale: Vec<Axis>, crossed: Vec<Axis>) -> Ve
     scale
 }
 
-/// A small generator of pseudo-random numbers (Steele, Lea, Flood 2014), so that the order depends on the seed alone
-/// and never on a version of a library.
+/// A small pseudo-random number generator (Steele, Lea, Flood 2014), so that the order depends only on the seed and
+/// never on a library version.
 struct SplitMix(u64);
 
 impl SplitMix {
@@ -200,7 +200,7 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// Fisher and Yates. The remainder favours small numbers by less than one in 10¹⁴ at 100 000 cells.
+    /// Fisher and Yates. The modulo bias towards small numbers is less than one in 10¹⁴ at 100 000 cells.
     fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = usize::try_from(self.next() % (last as u64 + 1)).expect("at most last");

@@ -1,7 +1,7 @@
-//! The known word that a wrong one was probably meant to be.
+//! Finds the known word that was probably meant by a wrong one.
 
-/// The nearest of `known` to `word`, if one is near enough to be what was meant: at most a third of the letters of the
-/// shorter one differ, or the known one begins with it.
+/// The word in `known` closest to `word`, if it is close enough to be what was meant: at most a third of the letters of
+/// the shorter one differ, or the known one starts with it.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = fold(word);
     known
@@ -16,7 +16,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// `did you mean "x"?` if there is something near, and what there is otherwise.
+/// `did you mean "x"?` if there is something close, otherwise the alternatives.
 pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     match nearest(word, known.clone()) {
         Some(near) => format!("did you mean {near:?}?"),
@@ -31,7 +31,7 @@ pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clone) ->
     }
 }
 
-/// Case, dashes and underscores make no difference for what is near.
+/// Folds a word: case, dashes and underscores do not matter for the distance.
 fn fold(word: &str) -> Vec<char> {
     word.chars().take(64).map(|c| if c == '-' || c == ' ' { '_' } else { c.to_ascii_lowercase() }).collect()
 }

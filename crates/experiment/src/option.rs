@@ -1,4 +1,4 @@
-//! Options of targets: what they are called, what they mean, and the one reader of their values.
+//! Target options: their names, meanings, and the parser of their values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,69 +9,69 @@ use crate::kind::TargetKind;
 use crate::reader::one_of;
 use crate::url::TargetUrl;
 
-/// What the value of an option is.
+/// The type of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionKind {
     /// `true` or `false`; in URLs also yes, no, on, off, 1 and 0.
     Flag,
     /// A whole number.
     Count {
-        /// The least that makes sense.
+        /// Minimum.
         least: u64,
-        /// The most that fits.
+        /// Maximum.
         most: u64,
     },
     /// A size; in plans a plain number of bytes.
     Bytes {
-        /// The least that makes sense.
+        /// Minimum.
         least: u64,
-        /// The most that fits.
+        /// Maximum.
         most: u64,
     },
-    /// A length of time; in plans as `units::Span` prints it.
+    /// A duration; in plans as `units::Span` prints it.
     Span,
     /// A share; in plans a number from 0 to 1.
     Share,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// Any text, or a text that the option's own [`check`](OptionHelp::check) reads.
+    /// Any text, or a text checked by the option's own [`check`](OptionHelp::check).
     Text,
 }
 
-/// Reads the text of an option that has a form of its own; the error says how to write it.
+/// Parses the text of an option with its own syntax; the error says how to write it.
 pub type OptionCheck = fn(&str) -> Result<(), String>;
 
-/// An option of a kind of target.
+/// An option of a target kind.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionHelp {
-    /// As it is written.
+    /// The name as written.
     pub name: &'static str,
-    /// What its value is.
+    /// The type of its value.
     pub kind: OptionKind,
-    /// What holds when it is not given, for people.
+    /// Human-readable default.
     pub default: &'static str,
     /// What it does.
     pub about: &'static str,
-    /// Reads a text with a form of its own; the error says how to write it.
+    /// Parses a text with its own syntax; the error says how to write it.
     pub check: Option<OptionCheck>,
 }
 
-/// The value of an option.
+/// An option's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OptionValue {
-    /// Of [`OptionKind::Flag`].
+    /// For [`OptionKind::Flag`].
     Flag(bool),
-    /// Of [`OptionKind::Count`], and in bytes of [`OptionKind::Bytes`].
+    /// For [`OptionKind::Count`], and in bytes for [`OptionKind::Bytes`].
     Number(u64),
-    /// Of [`OptionKind::Span`].
+    /// For [`OptionKind::Span`].
     Span(Span),
-    /// Of [`OptionKind::Share`], from 0 to 1.
+    /// For [`OptionKind::Share`], from 0 to 1.
     Share(f64),
-    /// Of [`OptionKind::Choice`] and [`OptionKind::Text`].
+    /// For [`OptionKind::Choice`] and [`OptionKind::Text`].
     Text(String),
 }
 
-/// As plans have it.
+/// Prints the value as in plans.
 impl fmt::Display for OptionValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -85,7 +85,7 @@ impl fmt::Display for OptionValue {
 }
 
 impl OptionHelp {
-    /// An option whose texts need no check of their own.
+    /// An option whose text needs no check of its own.
     pub const fn new(
         name: &'static str,
         kind: OptionKind,
@@ -95,7 +95,7 @@ impl OptionHelp {
         Self { name, kind, default, about, check: None }
     }
 
-    /// An option whose text has a form of its own, which `check` reads.
+    /// An option whose text has its own syntax, parsed by `check`.
     pub const fn checked(
         name: &'static str,
         default: &'static str,
@@ -105,10 +105,10 @@ impl OptionHelp {
         Self { name, kind: OptionKind::Text, default, about, check: Some(check) }
     }
 
-    /// Reads a value.
+    /// Parses a value.
     ///
     /// # Errors
-    /// What does not fit; after a `; ` what to write instead.
+    /// What is wrong; after a `; ` what to write instead.
     pub fn read(&self, text: &str) -> Result<OptionValue, String> {
         let wrong = |error: units::ParseError| error.to_string();
         Ok(match self.kind {
@@ -154,12 +154,12 @@ fn whole_number(least: u64, most: u64) -> String {
     }
 }
 
-/// The options of a target, read.
+/// The parsed options of a target.
 #[derive(Clone, Debug, Default)]
 pub struct TargetOptions(BTreeMap<String, OptionValue>);
 
 impl TargetOptions {
-    /// Reads the options of a URL's query, and over them those that a plan has beside the URL.
+    /// Parses the options of a URL's query, overridden by those that a plan has beside the URL.
     ///
     /// # Errors
     /// One line: the option, what is wrong with it, and after a `; ` what to write instead.
@@ -184,7 +184,7 @@ impl TargetOptions {
         Ok(Self(values))
     }
 
-    /// A flag.
+    /// A flag's value.
     pub fn flag(&self, name: &str) -> Option<bool> {
         match self.0.get(name)? {
             OptionValue::Flag(flag) => Some(*flag),
@@ -192,7 +192,7 @@ impl TargetOptions {
         }
     }
 
-    /// A whole number, or a size in bytes; `None` too where it does not fit the type, which the option's limits prevent.
+    /// A whole number, or a size in bytes; also `None` if it does not fit the type, which the option's limits prevent.
     pub fn number<T: TryFrom<u64>>(&self, name: &str) -> Option<T> {
         match self.0.get(name)? {
             OptionValue::Number(number) => T::try_from(*number).ok(),
@@ -200,7 +200,7 @@ impl TargetOptions {
         }
     }
 
-    /// A share, from 0 to 1.
+    /// A share's value, from 0 to 1.
     pub fn share(&self, name: &str) -> Option<f64> {
         match self.0.get(name)? {
             OptionValue::Share(share) => Some(*share),
@@ -208,7 +208,7 @@ impl TargetOptions {
         }
     }
 
-    /// A text or one of some words.
+    /// A text, or one of a set of words.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.0.get(name)? {
             OptionValue::Text(text) => Some(text),
@@ -216,7 +216,7 @@ impl TargetOptions {
         }
     }
 
-    /// Names and values of all that are given, in the order of their names.
+    /// Names and values of all given options, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &OptionValue)> {
         self.0.iter().map(|(name, value)| (&**name, value))
     }

@@ -10,13 +10,13 @@ use crate::place::{Log, Place};
 use crate::source::Settings;
 use crate::tree::{Node, Value};
 
-/// Parameters that name each other deeper than this go in a circle.
+/// Parameters nested deeper than this refer to each other in a cycle.
 const DEEPEST: u32 = 16;
 
-/// Parameters that one value may need, those that its parameters need included.
+/// Maximum number of parameters that one value may need, including indirect ones.
 const MAX_STEPS: u32 = 10_000;
 
-/// The longest text that substitution makes.
+/// Maximum length of a text after substitution.
 const LONGEST: usize = 64 << 10;
 
 /// A parameter of the file.
@@ -25,33 +25,34 @@ pub(crate) struct Parameter {
     pub name: Rc<str>,
     pub key_place: Place,
     pub node: Node,
-    /// Where the value comes from, for messages: `line 3`, `--set size=4GiB`.
+    /// The origin of the value, for messages: `line 3`, `--set size=4GiB`.
     pub from: Rc<str>,
 }
 
-/// All parameters, with what the command line and the environment made of them.
+/// All parameters, including overrides from the command line and the environment.
 pub(crate) struct Parameters<'a> {
     pub all: Vec<Parameter>,
     settings: &'a Settings<'a>,
     log: &'a Log,
     depth: Cell<u32>,
-    /// Parameters looked up for the value at hand.
+    /// Parameters looked up for the current value.
     steps: Cell<u32>,
 }
 
-/// A piece of a text with parameters in it.
+/// A piece of a text with parameters.
 enum Piece<'t> {
     Plain(&'t str),
     Name(&'t str),
 }
 
 impl<'a> Parameters<'a> {
-    /// The kinds of targets that there are.
+    /// The available kinds of targets.
     pub fn kinds(&self) -> &'a [&'static TargetKind] {
         self.settings.kinds
     }
 
-    /// Reads the file's `parameters`; `MANOMETER_SET_name` from the environment replaces a value, `--set` does later.
+    /// Reads the file's `parameters`; `MANOMETER_SET_name` from the environment overrides a value, and `--set` does so
+    /// later.
     pub fn read(section: Option<&Node>, settings: &'a Settings<'a>, log: &'a Log) -> Self {
         let mut all = Vec::new();
         if let Some(node) = section
@@ -90,7 +91,7 @@ impl<'a> Parameters<'a> {
         self.all.iter().find(|parameter| &*parameter.name == name)
     }
 
-    /// `--set name=value`; whether there is such a parameter.
+    /// Applies `--set name=value`; returns whether there is such a parameter.
     pub fn set(&mut self, name: &str, value: &str) -> bool {
         let Some(parameter) = self.all.iter_mut().find(|parameter| &*parameter.name == name) else {
             return false;
@@ -101,8 +102,8 @@ impl<'a> Parameters<'a> {
         true
     }
 
-    /// A value with its parameters substituted; `crossed` are parameters that have a value of their own in this cell.
-    /// `None` when one is unknown, which is logged.
+    /// A value with its parameters substituted; `crossed` are parameters with a value of their own in this cell. `None`
+    /// if one is unknown, which is logged.
     pub fn resolve(&self, node: &Node, crossed: &[(Rc<str>, Node)]) -> Option<Node> {
         let Value::Scalar(text) = &node.value else { return Some(node.clone()) };
         if !text.contains("${") {
@@ -140,7 +141,7 @@ impl<'a> Parameters<'a> {
         Some(Node { place: node.place, value: Value::Scalar(out.into()), note })
     }
 
-    /// What a name stands for, at the place where it is used.
+    /// The value of a name at its place of use.
     fn value(&self, name: &str, at: Place, crossed: &[(Rc<str>, Node)]) -> Option<Node> {
         if let Some(variable) = name.strip_prefix("env:") {
             return self.variable(variable, at);
@@ -190,7 +191,7 @@ impl<'a> Parameters<'a> {
                 let note = Some(format!("${{{name}}} is {:?}, from {from}", shortened(text)).into());
                 Node { place: at, value: resolved.value, note }
             }
-            // The parts of a list stand where it was written.
+            // The items of a list keep the places where they were written.
             _ if resolved.place.origin == 0 => resolved,
             _ => resolved.at(at),
         })
@@ -226,7 +227,7 @@ impl<'a> Parameters<'a> {
         Some(Node { note, ..Node::scalar(at, &value) })
     }
 
-    /// Takes a text apart at its `${…}`.
+    /// Splits a text at its `${…}`.
     fn pieces<'t>(&self, text: &'t str, at: Place) -> Option<Vec<Piece<'t>>> {
         let mut pieces = Vec::new();
         let mut rest = text;
@@ -248,7 +249,7 @@ impl<'a> Parameters<'a> {
         Some(pieces)
     }
 
-    /// Says which parameters nothing in the file uses.
+    /// Reports parameters that nothing in the file uses.
     pub fn check_used(&self, root: &Node, crossed: &BTreeSet<Rc<str>>) {
         let mut used = BTreeSet::new();
         collect(root, &mut used, &mut BTreeSet::new());
@@ -267,7 +268,7 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// The names in `${…}` of all texts below a node; what aliases share is looked at once.
+/// Collects the names in `${…}` of all texts below a node; parts shared by aliases are visited once.
 fn collect(node: &Node, used: &mut BTreeSet<String>, seen: &mut BTreeSet<usize>) {
     match &node.value {
         Value::Scalar(text) => {
@@ -285,7 +286,8 @@ fn collect(node: &Node, used: &mut BTreeSet<String>, seen: &mut BTreeSet<usize>)
     }
 }
 
-/// A value from the command line or the environment: YAML if it is some, so that lists can be given, else plain text.
+/// A value from the command line or the environment: parsed as YAML where possible, so that lists can be given,
+/// otherwise plain text.
 pub(crate) fn from_outside(value: &str, origin: Place) -> Node {
     let scratch = Log::default();
     let node = if value.trim_start().starts_with(['[', '{', '"', '\'']) {
@@ -304,7 +306,7 @@ fn shortened(text: &str) -> String {
     out
 }
 
-/// Letters, digits and underscores, not a digit first.
+/// Letters, digits and underscores, not starting with a digit.
 fn is_name(text: &str) -> bool {
     text.len() <= 64
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -14,13 +14,13 @@ use crate::set;
 use crate::source::{Settings, SourceText};
 use crate::tree::{self, Entry, LARGEST_FILE, Node, Value};
 
-/// The smallest useful file, for those that have nothing yet.
+/// The smallest useful file, as a hint for empty ones.
 const SMALLEST: &str = "write targets: {data: file:///mnt/data} and workloads: {first: {ops: read}}";
 
 /// Enough faults to stop looking for more.
 const ENOUGH: usize = 3 * crate::fault::MAX_FAULTS;
 
-/// Reads an experiment file into its plan.
+/// Parses an experiment file into its plan.
 ///
 /// # Errors
 /// All faults of the file, at most [`MAX_FAULTS`](crate::MAX_FAULTS), each with its line, column, text and hint.
@@ -31,7 +31,7 @@ pub fn parse(source: &SourceText<'_>, settings: &Settings<'_>) -> Result<Plan, D
         Some(plan) if log.is_clean() => Ok(plan),
         _ => {
             if log.is_clean() {
-                // No way leads here; a message is better than a panic all the same.
+                // Unreachable, but a message is better than a panic.
                 log.fault(Place::START, "this file makes no plan", SMALLEST);
             }
             Err(log.into_faults(source.file, source.text))
@@ -39,10 +39,10 @@ pub fn parse(source: &SourceText<'_>, settings: &Settings<'_>) -> Result<Plan, D
     }
 }
 
-/// The text of a file that was read as bytes.
+/// The text of a file from its bytes.
 ///
 /// # Errors
-/// Where the first byte stands that is not UTF-8.
+/// The position of the first byte that is not UTF-8.
 pub fn decode<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, Diagnostics> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
@@ -95,7 +95,7 @@ fn read(source: &SourceText<'_>, settings: &Settings<'_>, log: &Log) -> Option<P
         log.fault(root.get("fleet").map_or(Place::START, |node| node.place), text, "shorten its variables");
     }
     let matrix = if root.get("fleet").is_some() && fleet.is_none() {
-        // What follows from a fleet that cannot be read is no fault of its own.
+        // Consequences of an invalid fleet are not faults of their own.
         return None;
     } else {
         Matrix::read(&root, &workloads, &parameters, &hosts, log)
@@ -105,7 +105,7 @@ fn read(source: &SourceText<'_>, settings: &Settings<'_>, log: &Log) -> Option<P
 
     let scene = Scene { root: &root, targets: &targets, hosts: &hosts };
     if crossed.is_empty() {
-        // With crossed parameters a target may be whole only in its cells.
+        // With crossed parameters, a target may be complete only in its cells.
         read::check_targets(&reader, &scene);
     }
     let top = Fields::new(&reader, "experiment", "", Place::START, [root.clone()]);
@@ -145,7 +145,7 @@ fn read(source: &SourceText<'_>, settings: &Settings<'_>, log: &Log) -> Option<P
     Some(Plan { name, description, seed, results, fleet, cells })
 }
 
-/// Says what is wrong with the keys at the top of the file.
+/// Reports unknown keys at the top of the file.
 fn check_top(root: &Node, log: &Log) {
     for entry in root.entries() {
         if FILE.iter().any(|key| key.name == &*entry.key) {
@@ -164,7 +164,7 @@ fn check_top(root: &Node, log: &Log) {
     }
 }
 
-/// Gives the file's gates to the cells that they say something about.
+/// Assigns the file's gates to the cells that they apply to.
 fn apply_gates(cells: &mut [Cell], gates: &[(Gate, Node)], reader: &Reader<'_>) {
     for (gate, node) in gates {
         let mut used = false;
@@ -190,13 +190,13 @@ fn apply_gates(cells: &mut [Cell], gates: &[(Gate, Node)], reader: &Reader<'_>) 
     }
 }
 
-/// The named parts of a section, with names that make good file names and paths.
+/// The named parts of a section; names must be suitable as file names and paths.
 fn named(root: &Node, section: &str, what: &str, log: &Log) -> Vec<Entry> {
     let Some(node) = root.get(section) else {
         let near = root.entries().iter().find(|entry| {
             !FILE.iter().any(|key| key.name == &*entry.key) && crate::nearest(&entry.key, [section]).is_some()
         });
-        // A misspelt section has its own fault.
+        // A misspelt section is reported separately.
         if near.is_none() {
             log.fault(Place::START, format!("there are no {section}"), SMALLEST);
         }
@@ -233,14 +233,14 @@ fn named(root: &Node, section: &str, what: &str, log: &Log) -> Vec<Entry> {
     kept.cloned().collect()
 }
 
-/// A file's name without its folder and ending.
+/// A file's name without folder and extension.
 fn stem(file: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or(file);
     let stem = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml")).unwrap_or(name);
     if stem.is_empty() { "experiment".into() } else { stem.into() }
 }
 
-/// The nearest name for a `--set` that reaches nothing.
+/// The closest names for a `--set` that matches nothing.
 pub(crate) fn near_names(name: &str, parameters: &Parameters<'_>) -> String {
     let names: Vec<&str> = parameters
         .all

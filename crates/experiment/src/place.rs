@@ -1,11 +1,11 @@
-//! Where something stands, and the list of faults found so far.
+//! Source places, and the list of faults found so far.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::fault::{Diagnostic, Diagnostics, MAX_FAULTS, hide_passwords, shown_line};
 
-/// Where something stands: in the file, or in a text from outside of it.
+/// A source place: in the file, or in a text from outside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
     /// 0 for the file; otherwise the number of an origin in the [`Log`], from 1.
@@ -19,7 +19,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The beginning of the file.
+    /// The start of the file.
     pub const START: Self = Self { origin: 0, line: 1, column: 1, length: 1 };
 }
 
@@ -31,17 +31,17 @@ struct Entry {
     note: Option<Rc<str>>,
 }
 
-/// The faults found so far, and the names of the places outside of the file.
+/// The faults found so far, and the names of the origins outside the file.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     origins: RefCell<Vec<String>>,
     found: RefCell<Vec<Entry>>,
-    /// How often a fault was noted, the same one at the same place included.
+    /// Number of faults reported, including duplicates at the same place.
     noted: Cell<usize>,
 }
 
 impl Log {
-    /// A place outside of the file: `--set size=4GiB`.
+    /// A place outside the file: `--set size=4GiB`.
     pub fn origin(&self, name: String) -> Place {
         let mut origins = self.origins.borrow_mut();
         origins.push(name);
@@ -49,12 +49,12 @@ impl Log {
         Place { origin, line: 0, column: 0, length: 0 }
     }
 
-    /// Notes a fault. The same fault at the same place is noted once: cells share most of their values.
+    /// Reports a fault. Duplicates at the same place are kept once: cells share most of their values.
     pub fn fault(&self, place: Place, text: impl Into<String>, hint: impl Into<String>) {
         self.fault_with(place, text, hint, None);
     }
 
-    /// Notes a fault together with where a substituted value came from.
+    /// Reports a fault together with the origin of a substituted value.
     pub fn fault_with(
         &self,
         place: Place,
@@ -70,23 +70,23 @@ impl Log {
         }
     }
 
-    /// How often a fault was noted so far: whether it grows says whether something is wrong with what was just read,
-    /// even if that is known already.
+    /// Number of faults reported so far, including duplicates: an increase shows that the value just read is invalid,
+    /// even if the fault is already known.
     pub fn count(&self) -> usize {
         self.noted.get()
     }
 
-    /// How many different faults there are.
+    /// Number of distinct faults.
     pub fn different(&self) -> usize {
         self.found.borrow().len()
     }
 
-    /// There is nothing wrong so far.
+    /// Whether there are no faults so far.
     pub fn is_clean(&self) -> bool {
         self.count() == 0
     }
 
-    /// Everything that was found, in the order of the file's lines; what came from outside of it first.
+    /// All faults, in line order; those from outside the file come first.
     pub fn into_faults(self, file: &str, text: &str) -> Diagnostics {
         let origins = self.origins.into_inner();
         let mut found = self.found.into_inner();

@@ -1,4 +1,4 @@
-//! What is to be run, validated and fully expanded: every cell holds all that it needs.
+//! What to run, validated and fully expanded: every cell holds everything it needs.
 //!
 //! A plan is a value: it is stored with the results, compared, resumed and printed by `--dry-run`.
 
@@ -19,36 +19,36 @@ use crate::option::OptionValue;
 pub struct Plan {
     /// The experiment's name, from the file or its file name.
     pub name: String,
-    /// What it is for, in the author's words.
+    /// Its purpose, in the author's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Seed of everything random: order of cells, accesses, arrivals, payload.
     pub seed: u64,
-    /// Where the results go unless the command line says otherwise.
+    /// Where the results go, unless the command line says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<String>,
-    /// The hosts that carry it out; `None`: this one.
+    /// The hosts that run it; `None` for this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,
     /// The cells, in the order in which they run.
     pub cells: Vec<Cell>,
 }
 
-/// One point of the matrix, with everything that is needed to run it.
+/// One point of the matrix, with everything needed to run it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Its place in the order of running, from 0.
+    /// Its position in execution order, from 0.
     pub index: u32,
-    /// For people: workload and point, `randread block_size=4KiB queue_depth=32 repetition=2`.
+    /// Human-readable name from workload and point: `randread block_size=4KiB queue_depth=32 repetition=2`.
     pub name: String,
     /// The workload's name in the file.
     pub workload_name: String,
-    /// The crossed parameters and this cell's values as texts, without the repetition: the same in two runs means
-    /// that their cells are compared.
+    /// The crossed parameters and this cell's values as text, without the repetition: cells of two runs are compared if
+    /// these are equal.
     pub point: BTreeMap<String, String>,
-    /// Which repetition of the same point, from 1.
+    /// The repetition of this point, from 1.
     pub repetition: u32,
-    /// What is loaded.
+    /// The target of the load.
     pub target: Target,
     /// What is done to it.
     pub workload: Workload,
@@ -56,19 +56,19 @@ pub struct Cell {
     pub stages: Stages,
     /// When the measurement may end.
     pub steady: SteadyRule,
-    /// What must hold for success.
+    /// Conditions for success.
     pub gates: Vec<Gate>,
-    /// What happens to the caches before the cell.
+    /// What to do with caches before the cell.
     pub cache: CacheControl,
-    /// What happens when operations fail.
+    /// What to do when operations fail.
     pub errors: ErrorPolicy,
-    /// Not one measurement but several, at different rates.
+    /// Several measurements at different rates instead of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study: Option<Study>,
-    /// It runs at the same time as the other cells of its group, which stand next to it.
+    /// The cell runs at the same time as the other cells of its group, which are adjacent to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<ConcurrentCells>,
-    /// This many agents of the fleet work on it, the first ones; `None`: all.
+    /// Number of the fleet's agents that work on it, counted from the first; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<u32>,
 }
@@ -93,22 +93,22 @@ pub struct ConcurrentCells {
     pub report: Option<u32>,
 }
 
-/// What is loaded.
+/// The target of a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// The target's name in the file.
     pub name: String,
     /// As written: `file:///mnt/data`, `block:///dev/nvme0n1`, `nfs://host/export`, `s3://bucket?endpoint=…`,
-    /// `tcp://host:port`, `null:`, `sim:?latency=1ms`. Holds no secret.
+    /// `tcp://host:port`, `null:`, `sim:?latency=1ms`. Contains no secrets.
     pub url: String,
-    /// Options of the target's kind, by name, as texts: `direct: "true"`, `connections: "4"`, `engine: "uring"`.
-    /// Which there are is said by its [`TargetKind`](crate::TargetKind).
+    /// Options by name, as text: `direct: "true"`, `connections: "4"`, `engine: "uring"`. The target's
+    /// [`TargetKind`](crate::TargetKind) lists the available ones.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
 }
 
 impl Target {
-    /// An option's text: as the file gives it, else from the URL's query.
+    /// An option's text: from the file, otherwise from the URL's query.
     pub fn option(&self, name: &str) -> Option<&str> {
         let in_url = || {
             let (_, query) = self.url.split_once('?')?;
@@ -117,14 +117,14 @@ impl Target {
         self.options.get(name).map(String::as_str).or_else(|| in_url().map(|(_, value)| value))
     }
 
-    /// A flag as the option's reader has it, or its default.
+    /// A flag as the option's parser reads it, or its default.
     pub fn flag(&self, kind: &TargetKind, name: &str) -> bool {
         let Some(help) = kind.option(name) else { return false };
         let value = help.read(self.option(name).unwrap_or(help.default));
         value == Ok(OptionValue::Flag(true))
     }
 
-    /// Which place's data it is: two targets of one URL share a place, unless their `directory` differs.
+    /// Identifies the place of the data: two targets with the same URL share a place, unless their `directory` differs.
     pub fn place(&self) -> String {
         match self.options.get("directory") {
             Some(directory) => format!("{} directory {directory}", self.url),
@@ -155,30 +155,31 @@ pub struct WeightedSize {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
-    /// One after the other; each lane begins at a place of its own.
+    /// One after the other; each lane starts at its own place.
     Sequential,
-    /// By chance, each block as likely as any other.
+    /// At random, all blocks equally likely.
     Random,
-    /// By chance, but each block once before any comes again (a keyed permutation, no list).
+    /// At random, but each block once before any is repeated (a keyed permutation, no list).
     Shuffled,
     /// Zipf: the k-th most popular block is drawn in proportion to `1 / k^theta`.
     Zipf {
-        /// Above 0; 0.99 is YCSB's.
+        /// Above 0; YCSB uses 0.99.
         theta: f64,
     },
-    /// Pareto, as fio defines it: share `h` of the accesses go to the rest when `h` is small (0.2: the 80/20 rule).
+    /// Pareto, as fio defines it: with a small `h`, the share `h` of the accesses goes to the rest (0.2: the 80/20
+    /// rule).
     Pareto {
         /// Above 0, below 1.
         h: f64,
     },
-    /// A share of the operations goes to a share of the space at its beginning.
+    /// A share of the operations goes to a share of the space at its start.
     Hotspot {
         /// Share of the operations, 0 to 1.
         ops: f64,
         /// Share of the space, 0 to 1.
         space: f64,
     },
-    /// Each access this many bytes after the last, then again from the next block on.
+    /// Each access is this many bytes after the last, and the next pass starts one block later.
     Strided {
         /// In bytes; a multiple of the block size.
         stride_bytes: u64,
@@ -186,13 +187,13 @@ pub enum Access {
 }
 
 impl Arrivals {
-    /// The load is the same all the time; otherwise its rate changes as it was written.
+    /// Whether the rate is constant over time; otherwise it varies by specification.
     pub fn is_even(&self) -> bool {
         matches!(self, Arrivals::Closed | Arrivals::Constant { .. } | Arrivals::Poisson { .. })
     }
 }
 
-/// When operations are meant to start, over all lanes of all jobs.
+/// When operations are scheduled to start, over all lanes of all jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
@@ -200,19 +201,19 @@ pub enum Arrivals {
     Closed,
     /// Evenly spaced.
     Constant {
-        /// Operations a second.
+        /// Operations per second.
         ops_per_s: f64,
     },
-    /// Independent of each other: exponentially distributed gaps.
+    /// Independent starts: exponentially distributed gaps.
     Poisson {
-        /// Operations a second, on average.
+        /// Operations per second, on average.
         ops_per_s: f64,
     },
-    /// A rate that changes evenly, then stays.
+    /// A rate that changes linearly, then stays.
     Ramp {
-        /// Operations a second at the beginning.
+        /// Operations per second at the start.
         from_ops_per_s: f64,
-        /// Operations a second at the end.
+        /// Operations per second at the end.
         to_ops_per_s: f64,
         /// In seconds.
         over_s: f64,
@@ -222,76 +223,76 @@ pub enum Arrivals {
         /// The rates, in order.
         steps: Vec<RateStep>,
     },
-    /// A list in time: the rate from each moment on; between 0 and the first moment nothing starts.
+    /// A schedule: the rate from each time on; nothing starts between 0 and the first time.
     Times {
         /// In order of time.
         times: Vec<RateFrom>,
     },
 }
 
-/// A rate for a while.
+/// A rate with a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RateStep {
-    /// Operations a second; 0 is a pause.
+    /// Operations per second; 0 is a pause.
     pub ops_per_s: f64,
     /// In seconds.
     pub for_s: f64,
 }
 
-/// A rate from a moment on.
+/// A rate with a start time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RateFrom {
     /// Seconds since the measurement's warm-up began.
     pub at_s: f64,
-    /// Operations a second; 0 is a pause.
+    /// Operations per second; 0 is a pause.
     pub ops_per_s: f64,
 }
 
 /// The stages around a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stages {
-    /// How the data set comes to be.
+    /// How the data set is prepared.
     pub prepare: Prepare,
-    /// Load before anything is measured, in seconds.
+    /// Length of the load before the measurement, in seconds.
     pub warm_up_s: f64,
-    /// The measurement lasts at least so long, in seconds.
+    /// Minimum length of the measurement, in seconds.
     pub measure_at_least_s: f64,
-    /// At least this many bytes must have moved before anything is called steady; 0 no such floor.
+    /// Minimum bytes to move before the measurement may count as steady; 0 for no minimum.
     pub measure_at_least_bytes: u64,
-    /// The measurement lasts at most so long, in seconds.
+    /// Maximum length of the measurement, in seconds.
     pub measure_at_most_s: f64,
-    /// After the measurement everything is read once and compared.
+    /// Whether everything is read and compared once after the measurement.
     pub verify: bool,
-    /// After the last cell that uses it, the data set is removed.
+    /// Whether the data set is removed after the last cell that uses it.
     pub clean_up: bool,
 }
 
-/// How the data set comes to be.
+/// How the data set is prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Prepare {
-    /// Every byte is written, unless an earlier cell of the run left exactly this data set.
+    /// Write every byte, unless an earlier cell of the run left exactly this data set.
     Fill,
-    /// Every byte is written before every cell.
+    /// Write every byte before every cell.
     FillAlways,
-    /// Nothing: what is there is used, and must be there in full size.
+    /// Write nothing: existing data is used, and must be there in full size.
     Keep,
-    /// Nothing at all: for workloads that create what they use.
+    /// Nothing is needed: for workloads that create what they use.
     None,
 }
 
-/// The rule that says when a measurement is steady.
+/// The rule that decides when a measurement is steady.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SteadyRule {
     /// Floors, truncation, checkpoints, effective samples, interval, drift, change points.
     Default(LevelLimits),
-    /// The conditions of [`SteadyRule::Default`] over everything since the warm-up, with the drift bounded over a horizon:
-    /// the level is claimed for that long.
+    /// The conditions of [`SteadyRule::Default`] over everything since the warm-up, with the drift bounded over a
+    /// horizon: the claim is that the level lasts that long.
     Sustained {
-        /// How long the level is claimed for, in seconds (600); no measurement is shorter.
+        /// How long the claimed level lasts, in seconds (600); no measurement is shorter.
         horizon_s: f64,
-        /// What a level must keep; drifts are bounded over the horizon.
+        /// Limits on the level; drifts are bounded over the horizon.
         #[serde(flatten)]
         limits: LevelLimits,
     },
@@ -300,38 +301,38 @@ pub enum SteadyRule {
         /// Length of a round in seconds (60).
         round_s: f64,
     },
-    /// StorPerf's, for comparison: 10 samples, range 20 %, slope 10 % a sample.
+    /// StorPerf's rule, for comparison: 10 samples, range 20 %, slope 10 % per sample.
     Storperf {
         /// Length of a sample in seconds (60).
         sample_s: f64,
-        /// How many (10).
+        /// Number of samples (10).
         samples: u32,
     },
     /// fio's `steadystate`: deviation or slope within a limit over a window.
     Fio {
         /// `iops`, `bw` or `lat`.
         metric: String,
-        /// The slope is limited; otherwise the deviation from the mean.
+        /// Whether the slope is limited; otherwise the deviation from the mean.
         slope: bool,
         /// Relative (0.003 for `0.3%`).
         limit: f64,
         /// The window, `ss_dur`, in seconds.
         window_s: f64,
     },
-    /// None: the measurement lasts `measure_at_least_s`.
+    /// No rule: the measurement lasts `measure_at_least_s`.
     None,
 }
 
-/// What a level must keep to be called one.
+/// The limits that make a level count as steady.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelLimits {
-    /// Half-width of the 95 % interval that is good enough, relative.
+    /// Maximum half-width of the 95 % interval, relative.
     pub half_width: f64,
-    /// Drift of throughput that is tolerated, relative: over the window, or over the horizon of the rule.
+    /// Maximum drift of throughput, relative: over the window, or over the rule's horizon.
     pub drift: f64,
-    /// Drift of p99 that is tolerated, relative.
+    /// Maximum drift of p99, relative.
     pub latency_drift: f64,
-    /// Effective samples that are demanded.
+    /// Minimum number of effective samples.
     pub effective_samples: f64,
 }
 
@@ -342,7 +343,7 @@ impl Default for LevelLimits {
 }
 
 impl SteadyRule {
-    /// Its name, in results and on screens.
+    /// Its name in results and on screen.
     pub fn name(&self) -> &'static str {
         match self {
             SteadyRule::Default(_) => "default",
@@ -360,35 +361,35 @@ impl SteadyRule {
 pub struct Gate {
     /// As written.
     pub text: String,
-    /// The operation; `None` means all together (`total.bandwidth`).
+    /// The operation; `None` for all together (`total.bandwidth`).
     pub op: Option<OpKind>,
-    /// What is looked at.
+    /// The metric.
     pub metric: GateMetric,
-    /// How it is compared.
+    /// The comparison operator.
     pub comparison: GateOperator,
-    /// The limit, in bytes a second, operations a second, nanoseconds or errors.
+    /// The limit in bytes per second, operations per second, nanoseconds or errors.
     pub limit: f64,
 }
 
-/// What a gate or a search looks at. Latencies are response times.
+/// The metric of a gate or a search. Latencies are response times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateMetric {
-    /// Bytes a second.
+    /// Bytes per second.
     Bandwidth,
-    /// Successful operations a second (`rate`, `iops`).
+    /// Successful operations per second (`rate`, `iops`).
     Rate,
     /// Mean response time.
     Mean,
-    /// A percentile of the response time, `p99` being 0.99.
+    /// A percentile of the response time; p99 is 0.99.
     Percentile(f64),
-    /// The longest response time.
+    /// Maximum response time.
     Max,
     /// Failed operations.
     Errors,
 }
 
-/// How a gate compares.
+/// The comparison operator of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GateOperator {
     /// At least.
@@ -408,27 +409,27 @@ pub enum GateOperator {
     Equal,
 }
 
-/// What happens to the client's caches before a cell's warm-up.
+/// What to do with the client's caches before a cell's warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheControl {
     /// Nothing.
     Keep,
-    /// The data set's pages are given up (`posix_fadvise(DONTNEED)` after a sync).
+    /// Drop the data set's pages (`posix_fadvise(DONTNEED)` after a sync).
     Invalidate,
-    /// The kernel drops all clean caches (`/proc/sys/vm/drop_caches`); needs root.
+    /// Let the kernel drop all clean caches (`/proc/sys/vm/drop_caches`); needs root.
     Drop,
 }
 
-/// What happens when operations fail.
+/// What to do when operations fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorPolicy {
-    /// They are counted and the run goes on.
+    /// Count them and continue the run.
     Continue,
-    /// The cell ends at the first error, and the run with it.
+    /// End the cell at the first error, and the run with it.
     Stop,
-    /// The cell ends after this many errors, and the run goes on with the next.
+    /// End the cell after this many errors, and continue the run with the next cell.
     StopCellAfter(u64),
 }
 
@@ -436,22 +437,22 @@ pub enum ErrorPolicy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Study {
-    /// The highest rate at which a condition on latency holds, found by bisection.
+    /// The highest rate that satisfies a condition on latency, found by bisection.
     Find {
         /// The condition, such as `p99 <= 2 ms`.
         goal: Gate,
-        /// The lowest rate tried, in operations a second.
+        /// The lowest rate tried, in operations per second.
         from_ops_per_s: f64,
-        /// The highest rate tried; 0 means: what a closed loop reaches.
+        /// The highest rate tried; 0 for the rate that a closed loop reaches.
         to_ops_per_s: f64,
-        /// The search ends when the bracket is within this share of its rate (0.02).
+        /// The search ends when the bracket is narrower than this share of its rate (0.02).
         tolerance: f64,
         /// Length of each trial, in seconds.
         trial_s: f64,
     },
-    /// The latency/throughput curve: one measurement at each rate.
+    /// The latency/throughput curve: one measurement per rate.
     Sweep {
-        /// Operations a second; empty means ten equal steps up to what a closed loop reaches.
+        /// Operations per second; empty for ten equal steps up to the rate that a closed loop reaches.
         rates_ops_per_s: Vec<f64>,
         /// Length of each point, in seconds.
         point_s: f64,

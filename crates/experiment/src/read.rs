@@ -27,5 +27,5 @@ pub(crate) use scale::axes as scale;
 pub(crate) use target::check_targets;
 pub(crate) use workload::{Scene, USUAL_OP_TIMEOUT_S, cell, gates};
 
-/// The seed of an experiment that names none.
+/// The default seed of an experiment.
 pub(crate) const USUAL_SEED: u64 = 1;

@@ -1,4 +1,4 @@
-//! Reading values out of the tree: layers of maps, parameters, and one fault for each thing that is wrong.
+//! Reads values from the tree: layered maps, parameters, and one fault per error.
 
 use std::rc::Rc;
 use std::str::FromStr;
@@ -11,14 +11,14 @@ use crate::parameters::Parameters;
 use crate::place::{Log, Place};
 use crate::tree::{Entry, Node, Value};
 
-/// What a cell's point says: parameters, and paths such as `queue_depth`, `target.direct` or `stages.warm_up`.
+/// The values of a cell's point: parameters, and paths such as `queue_depth`, `target.direct` or `stages.warm_up`.
 #[derive(Debug, Default)]
 pub(crate) struct Point {
     pub parameters: Vec<(Rc<str>, Node)>,
     pub paths: Vec<Crossed>,
 }
 
-/// A path that the matrix gives a value.
+/// A path that the matrix sets.
 #[derive(Debug)]
 pub(crate) struct Crossed {
     pub path: Rc<str>,
@@ -27,7 +27,7 @@ pub(crate) struct Crossed {
     pub key_place: Place,
 }
 
-/// Everything that reading one cell needs.
+/// Everything needed to read one cell.
 pub(crate) struct Reader<'a> {
     pub log: &'a Log,
     pub parameters: &'a Parameters<'a>,
@@ -35,7 +35,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Notes a fault at a value.
+    /// Reports a fault at a value.
     pub fn fault(&self, node: &Node, text: impl Into<String>, hint: impl Into<String>) {
         self.log.fault_with(node.place, text, hint, node.note.clone());
     }
@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
         match text.parse() {
             Ok(value) => Some(value),
             Err(error) => {
-                // The note of a substituted value is on the resolved node.
+                // The resolved node carries the origin of a substituted value.
                 let node = self.resolve(node)?;
                 self.fault(&node, error.fault(), error.hint());
                 None
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         self.unit::<Size>(node, "write a size such as 4KiB, 8M or 1 GB").map(Size::bytes)
     }
 
-    /// A length of time in seconds.
+    /// A duration in seconds.
     pub fn seconds(&self, node: &Node) -> Option<f64> {
         self.unit::<Span>(node, "write a duration such as 30s, 1m30s or 250ms")
             .map(|span| span.duration().as_secs_f64())
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
         self.unit::<Share>(node, "write a percentage such as 80% or a number from 0 to 1").map(Share::value)
     }
 
-    /// Operations a second.
+    /// Operations per second.
     pub fn rate(&self, node: &Node) -> Option<f64> {
         let hint = "write operations per second, such as 350/s, 10k/s or 1.2M/s";
         let text = self.text(node, hint)?;
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         self.unit::<OpRate>(node, hint).map(|rate| rate.0)
     }
 
-    /// A whole number within bounds.
+    /// A whole number within limits.
     pub fn integer(&self, node: &Node, least: u64, most: u64) -> Option<u64> {
         let hint = if most == u64::MAX {
             format!("write a whole number from {least} on")
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// One of some words; dashes and underscores are the same.
+    /// One of a set of words; dashes and underscores are equivalent.
     pub fn choice(&self, node: &Node, what: &str, words: &[&'static str]) -> Option<&'static str> {
         let text = self.text(node, &format!("write {}", one_of(words)))?;
         let found = words.iter().find(|word| word.replace('-', "_") == text.replace('-', "_"));
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The one entry of a map such as `{zipf: 1.1}`.
+    /// The only entry of a map such as `{zipf: 1.1}`.
     pub fn only_entry(&self, node: &Node, what: &str, words: &[&'static str]) -> Option<Entry> {
         match node.entries() {
             [entry] => match words.iter().find(|word| ***word == *entry.key) {
@@ -236,21 +236,21 @@ pub(crate) fn one_of(words: &[&str]) -> String {
     }
 }
 
-/// Maps on top of each other, the uppermost first: what the matrix says, the workload, the defaults.
+/// Layered maps, highest precedence first: the matrix, the workload, the defaults.
 #[derive(Clone)]
 pub(crate) struct Fields<'r> {
     pub reader: &'r Reader<'r>,
-    /// What stands before the keys in the matrix's paths: empty, or `stages.`.
+    /// The prefix of the keys in the matrix's paths: empty, or `stages.`.
     prefix: String,
     layers: Vec<Node>,
-    /// What it is, for messages: `workload "randread"`.
+    /// Its description in messages: `workload "randread"`.
     pub what: String,
-    /// Where to point when something is missing.
+    /// Where to report missing keys.
     pub place: Place,
 }
 
 impl<'r> Fields<'r> {
-    /// Layers of maps; what is no map is a fault.
+    /// Builds the layers; anything that is not a map is a fault.
     pub fn new(
         reader: &'r Reader<'r>,
         what: impl Into<String>,
@@ -273,7 +273,7 @@ impl<'r> Fields<'r> {
         Self { reader, prefix: prefix.to_owned(), layers: kept, what, place }
     }
 
-    /// The value of a key as it was written, with its parameters substituted.
+    /// The value of a key as written, with its parameters substituted.
     pub fn get(&self, key: &str) -> Option<Node> {
         let mut paths = self.reader.point.paths.iter();
         let crossed = paths.find(|crossed| crossed.path.strip_prefix(&*self.prefix) == Some(key));
@@ -289,7 +289,7 @@ impl<'r> Fields<'r> {
         Some(node)
     }
 
-    /// Whether a key is given anywhere.
+    /// Whether a key is given in any layer.
     pub fn has(&self, key: &str) -> bool {
         self.reader.point.paths.iter().any(|crossed| {
             crossed.path.strip_prefix(&*self.prefix).is_some_and(|rest| {
@@ -298,23 +298,23 @@ impl<'r> Fields<'r> {
         }) || self.layers.iter().any(|layer| layer.get(key).is_some())
     }
 
-    /// Whether the matrix gives a key its value.
+    /// Whether the matrix sets a key.
     pub fn crossed(&self, key: &str) -> bool {
         self.reader.point.paths.iter().any(|crossed| crossed.path.strip_prefix(&*self.prefix) == Some(key))
     }
 
-    /// Whether a key is given in the uppermost layer or by the matrix, not only among the defaults: what defaults say
-    /// need not fit every workload.
+    /// Whether a key is given in the top layer or by the matrix, not only among the defaults: defaults need not suit
+    /// every workload.
     pub fn own(&self, key: &str) -> bool {
         self.crossed(key) || self.layers.first().is_some_and(|layer| layer.get(key).is_some())
     }
 
-    /// Where a key stands, for faults about it as a whole.
+    /// The place of a key, for faults about it as a whole.
     pub fn place_of(&self, key: &str) -> Place {
         self.get(key).map_or(self.place, |node| node.place)
     }
 
-    /// The maps below a key, merged key by key. `scalar` is the key that a single value in its place means.
+    /// The maps below a key, merged key by key. `scalar` is the key that a bare value stands for.
     pub fn below(&self, key: &str, what: impl Into<String>, scalar: Option<&str>) -> Fields<'r> {
         let mut layers = Vec::new();
         let mut place = self.place;
@@ -338,17 +338,17 @@ impl<'r> Fields<'r> {
         Fields::new(self.reader, what, &format!("{path}."), place, layers)
     }
 
-    /// What all layers hold.
+    /// The entries of all layers.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.layers.iter().flat_map(Node::entries)
     }
 
-    /// Notes every key that is not known.
+    /// Reports every unknown key.
     pub fn check_keys(&self, known: &[Key]) {
         self.check_keys_with(known, |_| None);
     }
 
-    /// The same, where `instead` says of some words what to write in their place.
+    /// The same, where `instead` maps some words to what to write in their place.
     pub fn check_keys_with(&self, known: &[Key], instead: impl Fn(&str) -> Option<String>) {
         for entry in self.entries() {
             if known.iter().any(|key| key.name == &*entry.key) {
@@ -381,7 +381,7 @@ impl<'r> Fields<'r> {
         self.get(key).and_then(|node| self.reader.integer(&node, least, most)).unwrap_or(default)
     }
 
-    /// A whole number of things within bounds.
+    /// A count within limits.
     pub fn count(&self, key: &str, least: u32, most: u32, default: u32) -> u32 {
         let value = self.integer(key, least.into(), most.into(), default.into());
         u32::try_from(value).unwrap_or(most)
@@ -393,7 +393,7 @@ impl<'r> Fields<'r> {
             .unwrap_or(default)
     }
 
-    /// Notes a fault about a key.
+    /// Reports a fault about a key.
     pub fn fault(&self, key: &str, text: impl Into<String>, hint: impl Into<String>) {
         match self.get(key) {
             Some(node) => self.reader.fault(&node, text, hint),

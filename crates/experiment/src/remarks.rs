@@ -1,4 +1,4 @@
-//! What is allowed and seldom meant.
+//! Remarks on what is allowed but seldom intended.
 
 use metrics::OpKind;
 use units::Size;
@@ -8,7 +8,7 @@ use crate::kind::{TargetKind, kind_of};
 use crate::plan::Plan;
 
 impl Plan {
-    /// What in this plan is allowed and seldom meant, a line each: blocks of 4000 bytes where 4096 are usual.
+    /// What is allowed but seldom intended in this plan, one line each: blocks of 4000 bytes where 4096 are usual.
     pub fn remarks(&self) -> Vec<String> {
         let mixes = self.cells.iter().filter(|cell| cell.workload.does(OpKind::is_of_ranges));
         let mut sizes: Vec<u64> = mixes
@@ -28,7 +28,7 @@ impl Plan {
         sizes.into_iter().filter_map(line).collect()
     }
 
-    /// Targets whose reads this client's page cache may answer, so that its memory is measured.
+    /// Targets whose reads may be served from this client's page cache, so that its memory would be measured.
     pub fn through_page_cache(&self, kinds: &[&'static TargetKind]) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for cell in &self.cells {

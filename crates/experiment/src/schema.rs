@@ -1,6 +1,6 @@
-//! The JSON Schema of experiment files (draft 2020-12), made from the same tables that the reader uses, for editors
-//! that complete and check YAML. What only the whole file can tell (shares that add up, names that exist) it leaves to
-//! [`parse`](crate::parse).
+//! The JSON Schema of experiment files (draft 2020-12), for editors that complete and check YAML. It is generated from
+//! the same tables that the reader uses. What depends on the whole file (shares that add up, names that exist) is left
+//! to [`parse`](crate::parse).
 
 mod fleet;
 
@@ -14,10 +14,10 @@ use crate::known::{self, Form, Key};
 use crate::option::{OptionHelp, OptionKind};
 use crate::plan::ConcurrentCells;
 
-/// Anything with a parameter in it: what it becomes is known only when it is read.
+/// Anything with a parameter: its value is known only when it is read.
 const PARAMETER: &str = r"\$\{[^}]+\}";
 
-/// The JSON Schema of experiment files with these kinds of targets; `schemas/experiment.schema.json` is this.
+/// The JSON Schema of experiment files with these kinds of targets, as in `schemas/experiment.schema.json`.
 pub fn schema(kinds: &[&'static TargetKind]) -> Value {
     let mut top = object(known::FILE, &["targets", "workloads"]);
     let fields = top.as_object_mut().expect("an object was made");
@@ -39,8 +39,8 @@ pub fn schema(kinds: &[&'static TargetKind]) -> Value {
     top
 }
 
-/// The schema of a value with a serde form; the types that it is made of go to the definitions. Numbers may be given
-/// with units, and everything as a parameter.
+/// The schema of a deserialisable type; the types that it uses are added to the definitions. Numbers may have units,
+/// and anything may be a parameter.
 fn of_type<T: JsonSchema>(definitions: &mut Map<String, Value>) -> Value {
     let mut schema = SchemaGenerator::default().into_root_schema_for::<T>().to_value();
     let fields = schema.as_object_mut().expect("a struct is an object");
@@ -57,7 +57,7 @@ fn of_type<T: JsonSchema>(definitions: &mut Map<String, Value>) -> Value {
     schema
 }
 
-/// A whole number may be written as a size, another number as a duration, a flag as a parameter.
+/// Allows a size for a whole number, a duration for any other number, and a parameter for a flag.
 fn allow_units(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(allow_units),
@@ -71,7 +71,7 @@ fn allow_units(schema: &mut Value) {
             if let Some(unit) = unit {
                 let mut plain = std::mem::take(fields);
                 let about = plain.remove("description");
-                // How a type is laid out in memory says nothing to those who write files.
+                // A type's memory layout means nothing to authors of files.
                 plain.remove("format");
                 plain.remove("default");
                 fields.insert("anyOf".into(), json!([plain, reference(unit)]));
@@ -84,7 +84,7 @@ fn allow_units(schema: &mut Value) {
     }
 }
 
-/// Everything that is referred to by name.
+/// All named definitions.
 fn definitions(kinds: &[&'static TargetKind]) -> Value {
     let op_names: Vec<_> = OpKind::ALL.iter().map(|kind| kind.name()).collect();
     let share_of = |keys: Value| json!({"type": "object", "propertyNames": keys, "additionalProperties": reference("share"), "minProperties": 1});
@@ -179,7 +179,7 @@ fn definitions(kinds: &[&'static TargetKind]) -> Value {
     })
 }
 
-/// A value with a unit: a bare number too, where that has a meaning, and anything with a parameter.
+/// A value with a unit: also a bare number where that has a meaning, and anything with a parameter.
 fn unit(pattern: &str, about: &str) -> Value {
     json!({"description": about, "anyOf": [
         {"type": "integer", "minimum": 0},
@@ -192,7 +192,7 @@ fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
-/// A map with just these keys.
+/// A map with exactly these keys.
 fn object(keys: &[Key], required: &[&str]) -> Value {
     let properties: Map<String, Value> =
         keys.iter().map(|key| (key.name.to_owned(), property(key))).collect();
@@ -203,13 +203,13 @@ fn object(keys: &[Key], required: &[&str]) -> Value {
     out
 }
 
-/// A section of which nothing is written yet.
+/// Also allows an empty section.
 fn or_nothing(mut object: Value) -> Value {
     object["type"] = json!(["object", "null"]);
     object
 }
 
-/// The schema of a key's value, with what it does and its default.
+/// The schema of a key's value, with description and default.
 fn property(key: &Key) -> Value {
     let mut out = match key.form {
         Form::Text => reference("text"),
@@ -234,14 +234,14 @@ fn property(key: &Key) -> Value {
     out
 }
 
-/// One of some words, with dashes or underscores, or a parameter.
+/// One of a set of words, with dashes or underscores, or a parameter.
 fn choice(words: &[&str]) -> Value {
     let mut all: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     all.extend(words.iter().filter(|word| word.contains('_')).map(|word| word.replace('_', "-")));
     json!({"anyOf": [{"enum": all}, reference("parameter")]})
 }
 
-/// A URL, or a map of a URL and options of any kind of target.
+/// A URL, or a map of a URL and the options of any kind of target.
 fn target(kinds: &[&'static TargetKind]) -> Value {
     let mut properties = Map::new();
     let schemes: Vec<_> = kinds.iter().map(|kind| kind.scheme).collect();
@@ -282,7 +282,7 @@ fn option(help: &OptionHelp, kinds: &[&str]) -> Value {
     out
 }
 
-/// A matrix: parameters can be crossed too, so every name is allowed, but each needs a list.
+/// A matrix: parameters can be crossed too, so any name is allowed, but each needs a list.
 fn axes(whole: bool) -> Value {
     let mut properties = Map::new();
     if whole {

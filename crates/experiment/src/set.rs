@@ -60,7 +60,7 @@ pub(crate) fn apply(
     root
 }
 
-/// Names that the file gives itself must be there already.
+/// User-defined names must exist in the file: for an unknown one, its kind and the known names.
 fn unknown_name(root: &Node, segments: &[&str]) -> Option<(&'static str, Vec<String>)> {
     let what = match segments.first() {
         Some(&"workloads") => "workload",
@@ -74,11 +74,11 @@ fn unknown_name(root: &Node, segments: &[&str]) -> Option<(&'static str, Vec<Str
     (!known).then(|| (what, section.iter().map(|entry| entry.key.to_string()).collect()))
 }
 
-/// The tree with another value at a path.
+/// The tree with the value at a path replaced.
 fn with(node: Node, path: &[&str], value: Node) -> Node {
     let Some((first, rest)) = path.split_first() else { return value };
     let mut entries = node.entries().to_vec();
-    // A URL alone is a target, and a duration alone a measurement: their maps have it under a key.
+    // A bare URL is a target, and a bare duration a measurement: expand them into maps with the corresponding key.
     if let Value::Scalar(_) = &node.value {
         let key = match *first {
             "at_most" | "at_least_bytes" => Some("at_least"),
@@ -99,7 +99,7 @@ fn with(node: Node, path: &[&str], value: Node) -> Node {
     Node { place: node.place, value: Value::Map(Rc::new(entries)), note: node.note }
 }
 
-/// A setting that the matrix overrides would silently do nothing.
+/// Rejects a setting that the matrix overrides, which would silently do nothing.
 pub(crate) fn check_crossed(
     matrix: &Matrix,
     parameters: &Parameters<'_>,

@@ -1,36 +1,36 @@
-//! What `parse` is given: the file's text, and what stands outside of it.
+//! The input of `parse`: the file's text, and everything from outside it.
 
 use crate::fleet::{Launcher, Sharing};
 use crate::kind::TargetKind;
 
-/// An experiment file's text and the name by which messages call it.
+/// An experiment file's text and its name for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceText<'a> {
-    /// The file's name for messages; its stem is the experiment's name unless the file says otherwise.
+    /// The file's name for messages; its stem is the default name of the experiment.
     pub file: &'a str,
     /// The whole text.
     pub text: &'a str,
 }
 
-/// What the command line and the environment say.
+/// Input from the command line and the environment.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
-    /// The kinds of targets that there are, in the order of the documentation.
+    /// The available kinds of targets, in the order of the documentation.
     pub kinds: &'a [&'static TargetKind],
-    /// `--set KEY=VALUE`, in the order given: a parameter's name or a dotted path of the file, and its value.
+    /// `--set KEY=VALUE`, in the order given: a parameter's name or a dotted path in the file, and its value.
     pub set: &'a [(String, String)],
     /// Looks up an environment variable: `MANOMETER_SET_name` for parameters, `NAME` for `${env:NAME}`.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
-    /// `--hosts`, `--local` and their like: it takes the place of the file's launcher.
+    /// `--hosts`, `--local` and the like: overrides the file's launcher.
     pub launcher: Option<&'a Launcher>,
-    /// `--sharing`: it takes the place of the file's.
+    /// `--sharing`: overrides the file's.
     pub sharing: Option<Sharing>,
-    /// Reads the file of `hosts: "@file"`; the error is one line.
+    /// Reads the file for `hosts: "@file"`; the error is one line.
     pub read_hosts: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
 impl<'a> Settings<'a> {
-    /// Nothing is set and the environment is empty.
+    /// No settings and an empty environment.
     pub fn of(kinds: &'a [&'static TargetKind]) -> Self {
         let read_hosts = &|_: &str| Err("no files are read here".to_owned());
         Self { kinds, set: &[], environment: &|_| None, launcher: None, sharing: None, read_hosts }

@@ -1,4 +1,4 @@
-//! A workload as results files and agents have it: the fields of both kinds of load side by side.
+//! The form of a workload in results files and between agents: the fields of both kinds of load side by side.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,8 +6,8 @@ use crate::job::{Job, Placement, Think};
 use crate::load::{Load, MixLoad, Workload};
 use crate::plan::{Access, Arrivals, WeightedOp, WeightedSize};
 
-/// Every file that was ever written has these fields. Of a job those that are a mix's say the same as the job, for those
-/// who only read; when a job is read back they are made from it again.
+/// All files ever written have these fields. For a job, the fields of a mix repeat the job's values for pure readers;
+/// they are recomputed when the job is read back.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredWorkload {
     ops: Vec<WeightedOp>,

@@ -1,5 +1,5 @@
-//! YAML as a tree in which every key and value knows its place. Numbers, sizes and flags stay texts: what they
-//! mean is decided where they are read, so that messages can repeat what the user wrote.
+//! YAML as a tree in which every key and value knows its place. Numbers, sizes and flags remain text: they are
+//! interpreted where they are read, so that messages can repeat what the user wrote.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -8,10 +8,10 @@ use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 
 use crate::place::{Log, Place};
 
-/// Deeper nesting has no meaning here and would only endanger the stack.
+/// Deeper nesting has no meaning here and would only risk a stack overflow.
 const DEEPEST: usize = 24;
 
-/// The largest file, in bytes.
+/// Maximum file size, in bytes.
 pub(crate) const LARGEST_FILE: usize = 1 << 20;
 
 /// A value and its place.
@@ -19,21 +19,21 @@ pub(crate) const LARGEST_FILE: usize = 1 << 20;
 pub(crate) struct Node {
     pub place: Place,
     pub value: Value,
-    /// Where a substituted value came from.
+    /// The origin of a substituted value.
     pub note: Option<Rc<str>>,
 }
 
 /// Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
-    /// Nothing was written.
+    /// An empty value.
     Empty,
     Scalar(Rc<str>),
     List(Rc<Vec<Node>>),
     Map(Rc<Vec<Entry>>),
 }
 
-/// A key and what belongs to it.
+/// A key and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub key: Rc<str>,
@@ -50,7 +50,7 @@ impl Node {
         Self { place, value: Value::Map(Rc::new(entries)), note: None }
     }
 
-    /// The entries of a map; nothing of anything else.
+    /// The entries of a map; empty for anything else.
     pub fn entries(&self) -> &[Entry] {
         match &self.value {
             Value::Map(entries) => entries,
@@ -63,7 +63,7 @@ impl Node {
         self.entries().iter().find(|entry| &*entry.key == key).map(|entry| &entry.node)
     }
 
-    /// As it could be written in one line, cut where it would be very long.
+    /// The value in one-line form, truncated if very long.
     pub fn text(&self) -> String {
         let mut out = String::new();
         self.write(&mut out);
@@ -101,7 +101,7 @@ impl Node {
         }
     }
 
-    /// The same value with the places of all its parts elsewhere: of texts that do not stand in the file.
+    /// The same value with all places replaced: for texts from outside the file.
     pub fn at(&self, place: Place) -> Self {
         let value = match &self.value {
             Value::List(items) => Value::List(Rc::new(items.iter().map(|item| item.at(place)).collect())),
@@ -121,7 +121,7 @@ impl Node {
     }
 }
 
-/// Whether a text is long enough; aliases make trees that are far larger than their file.
+/// Truncates long text and returns whether it did; aliases make trees far larger than their file.
 fn cut(out: &mut String) -> bool {
     let long = out.len() > 400;
     if long && !out.ends_with('…') {
@@ -130,8 +130,8 @@ fn cut(out: &mut String) -> bool {
     long
 }
 
-/// Reads a YAML document. `None` when it cannot be read at all, which the log then says; duplicate keys and the
-/// like are logged and the tree goes on.
+/// Parses a YAML document. `None` if it cannot be parsed at all, which the log then says; duplicate keys and the like
+/// are logged, and parsing continues.
 pub(crate) fn read(text: &str, log: &Log) -> Option<Node> {
     let mut builder = Builder { events: Parser::new_from_str(text), anchors: HashMap::new(), log };
     match builder.document() {
@@ -149,7 +149,7 @@ struct Builder<'a, 'log> {
     log: &'log Log,
 }
 
-/// What ends the reading.
+/// What stops parsing.
 struct Stop {
     place: Place,
     text: String,
@@ -170,7 +170,7 @@ impl From<ScanError> for Stop {
     }
 }
 
-/// What the parser found, as people say it who do not know its grammar, and the hint.
+/// The parser's message in words for people who do not know its grammar, and the hint.
 fn in_our_words(info: &str) -> (String, &'static str) {
     let known: [(&[&str], &str, &str); 6] = [
         (&["tab"], "a tab stands before this", "indent with blanks: YAML allows no tabs there"),
@@ -213,7 +213,7 @@ fn number(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// The place of an event; of one that goes over several lines the rest of its first.
+/// The place of an event; if it spans several lines, the rest of its first.
 fn place(span: &Span) -> Place {
     let length = if span.start.line() == span.end.line() {
         span.end.col().saturating_sub(span.start.col())
@@ -284,7 +284,7 @@ impl<'a> Builder<'a, '_> {
             }
             Event::MappingStart(_, anchor, _) => (anchor, Value::Map(Rc::new(self.map(depth)?))),
             Event::Alias(anchor) => {
-                // Inside of itself an anchor is not known yet.
+                // An anchor is not yet defined inside itself.
                 let Some(node) = self.anchors.get(&anchor) else {
                     return Err(Stop {
                         place: at,
@@ -341,7 +341,7 @@ impl<'a> Builder<'a, '_> {
         Ok(entries)
     }
 
-    /// `<<: *name`: the entries of another map, unless they are given here.
+    /// `<<: *name`: merges the entries of another map, unless they are given here.
     fn merge(&self, node: &Node, merged: &mut Vec<Entry>) {
         let maps: &[Node] = match &node.value {
             Value::List(items) => items,

@@ -1,4 +1,4 @@
-//! Target URLs in their parts, with the query decoded: the one reader of them.
+//! The parser of target URLs: splits them into parts and decodes the query.
 
 use crate::kind::{TargetKind, UrlForm, kind_of};
 use crate::nearest::nearest;
@@ -17,7 +17,7 @@ pub struct TargetUrl {
 /// What is wrong with a URL, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UrlFault {
-    /// What is wrong. What may hold a password is not repeated.
+    /// What is wrong. Parts that may contain a password are not repeated.
     pub text: String,
     /// What to do.
     pub hint: String,
@@ -27,14 +27,14 @@ fn fault(text: impl Into<String>, hint: impl Into<String>) -> UrlFault {
     UrlFault { text: text.into(), hint: hint.into() }
 }
 
-/// Words in the names of options that hold secrets, in the tongue of other programs.
+/// Words that mark option names of other programs as secrets.
 const SECRET: [&str; 5] = ["secret", "password", "token", "access_key", "accesskey"];
 
-/// The only key of a query that is no option: where the service of a bucket is.
+/// The only query key that is no option: the endpoint of a bucket's service.
 const ENDPOINT: &str = "endpoint";
 
 impl TargetUrl {
-    /// Takes a URL apart. Values of options are not read yet.
+    /// Splits a URL into its parts. Option values are not parsed yet.
     ///
     /// # Errors
     /// What is wrong with it, and how to write it.
@@ -119,33 +119,33 @@ impl TargetUrl {
         }
     }
 
-    /// The kind of target that it names.
+    /// The kind of target it names.
     pub fn kind(&self) -> &'static TargetKind {
         self.kind
     }
 
-    /// Host and port, or the bucket; empty when there is none.
+    /// Host and port, or the bucket; empty if there is none.
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// From its first `/` on, decoded; empty when there is none.
+    /// The part from the first `/` on, decoded; empty if there is none.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Where the service of a bucket is.
+    /// The endpoint of a bucket's service.
     pub fn endpoint(&self) -> Option<&str> {
         self.endpoint.as_deref()
     }
 
-    /// The options in it: names and decoded values, in order.
+    /// The options: names and decoded values, in order.
     pub fn query(&self) -> &[(String, String)] {
         &self.query
     }
 }
 
-/// Plans are stored with the results: neither a password nor a key may stand in them.
+/// Rejects secrets: plans are stored with the results and must contain neither passwords nor keys.
 fn without_secrets(authority: &str, query: &str) -> Result<(), UrlFault> {
     if authority.contains('@') {
         return Err(fault(
@@ -166,7 +166,7 @@ fn without_secrets(authority: &str, query: &str) -> Result<(), UrlFault> {
     Ok(())
 }
 
-/// Whether a URL has the parts that its kind needs, and no others.
+/// Checks that a URL has exactly the parts that its kind needs.
 fn form(kind: &TargetKind, url: &str, place: &str, (authority, path): (&str, &str)) -> Result<(), UrlFault> {
     let scheme = kind.scheme;
     let write = || format!("write {}", kind.example);
@@ -211,7 +211,7 @@ fn nothing_behind(path: &str, what: &str, url: &str, write: &str) -> Result<(), 
     Err(fault(format!("nothing stands behind the {what} in {url:?}"), write))
 }
 
-/// Text with its `%XX` replaced; a `%` that no two hexadecimal digits follow stands for itself, as in `5%`.
+/// Decodes `%XX`; a `%` that is not followed by two hexadecimal digits stands for itself, as in `5%`.
 fn decoded(text: &str) -> Result<String, UrlFault> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

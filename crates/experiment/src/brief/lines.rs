@@ -1,18 +1,18 @@
-//! The lines of an experiment, one key each.
+//! The lines of an experiment, one key per line.
 
 use super::text::BriefText;
 use super::yaml;
 
-/// The column at which comments stand, where the line is not longer.
+/// The column where comments start, unless the line is longer.
 const COMMENTS_AT: usize = 32;
 
-/// Which files a line is in.
+/// In which files a line appears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shown {
     Always,
-    /// A default that a commented file spells out.
+    /// A default, spelt out in a commented file.
     Commented,
-    /// Something that a commented file offers, behind a `#`.
+    /// An option that a commented file offers behind a `#`.
     Offered,
 }
 
@@ -21,13 +21,13 @@ enum Shown {
 pub(super) struct Line {
     depth: usize,
     key: String,
-    /// Empty at the head of a map.
+    /// Empty for the head of a map.
     value: String,
-    /// What was typed for it.
+    /// The command line input it comes from.
     origin: Option<String>,
     about: &'static str,
     shown: Shown,
-    /// Its comment stands in a short file, too.
+    /// The comment appears in a short file, too.
     explained: bool,
 }
 
@@ -58,7 +58,7 @@ impl Line {
         Self { explained: true, ..self }
     }
 
-    /// The line; `inner` says whether what stands below is of it.
+    /// Writes the line; `inner` tells whether the lines below belong to it.
     fn write(&self, commented: bool, inner: bool) -> String {
         let indent = "  ".repeat(self.depth);
         let sign = if self.shown == Shown::Offered { "# " } else { "" };
@@ -82,7 +82,7 @@ pub(super) struct Lines {
     lines: Vec<Line>,
     matrix: Vec<Line>,
     stages: Vec<Line>,
-    /// From now on lines are of this section.
+    /// Lines from now on belong to the `stages` section.
     in_stages: bool,
 }
 
@@ -91,7 +91,7 @@ impl Lines {
         if self.in_stages { self.stages.push(line) } else { self.lines.push(line) }
     }
 
-    /// What follows is about stages: the last section, whose head stands there if anything does.
+    /// Starts the stages, which are the last section; its head is written only if something follows.
     pub fn begin_stages(&mut self) {
         self.in_stages = true;
     }
@@ -100,12 +100,12 @@ impl Lines {
         self.matrix.push(line);
     }
 
-    /// A key of the matrix.
+    /// A matrix key.
     pub fn cross(&mut self, key: &str, values: &[String], origin: String) {
         self.matrix.push(Line::of(1, key, &yaml::list(values)).from(Some(origin)));
     }
 
-    /// A key of the workload; without a value a commented file has `usual`, where that `fits`.
+    /// A workload key; without a value, a commented file shows `usual` if that `fits`.
     pub fn key(
         &mut self,
         given: &Option<String>,
@@ -120,7 +120,7 @@ impl Lines {
         });
     }
 
-    /// A key of the workload; without a value a commented file offers `example`.
+    /// A workload key; without a value, a commented file offers `example`.
     pub fn optional_key(
         &mut self,
         given: &Option<String>,
@@ -134,7 +134,7 @@ impl Lines {
         });
     }
 
-    /// A stage; without a value a commented file has `usual`.
+    /// A stage; without a value, a commented file shows `usual`.
     pub fn stage(&mut self, given: &Option<String>, key: &str, flag: &str, usual: &str, about: &'static str) {
         self.given_or(given, 1, key, flag, about, || {
             Some(Line::of(1, key, usual).about(about).only_commented())
@@ -163,12 +163,12 @@ impl Lines {
         }
     }
 
-    /// As short as it can be.
+    /// The shortest form.
     pub fn short(self) -> BriefText {
         self.write(false, "")
     }
 
-    /// With comments, defaults and what else there is.
+    /// With comments, defaults and further options.
     pub fn commented(mut self) -> BriefText {
         let offered = |line: Line| Line { shown: Shown::Offered, ..line };
         if self.matrix.is_empty() {
@@ -194,7 +194,7 @@ impl Lines {
             self.stages.insert(0, Line::head(0, "stages"));
         }
         let mut out = BriefText::new(preface);
-        // What is crossed stands behind the workload, before what holds for all.
+        // The matrix follows the workload and precedes the keys that apply to everything.
         let at = self.lines.iter().position(|line| line.key == "steady" && line.depth == 0);
         let rest = at.map_or_else(Vec::new, |at| self.lines.split_off(at));
         let all = self.lines.iter().chain(&self.matrix).chain(&rest).chain(&self.stages);

@@ -1,5 +1,5 @@
-//! An experiment without a file: one target and one workload as a command line gives them, written as the file that a
-//! person would write. The file's reader reads it, so that everything means what it means there.
+//! An experiment without a file: one target and one workload from the command line, turned into the file that a person
+//! would write. The regular file reader parses it, so that everything means the same as there.
 
 mod lines;
 mod ops;
@@ -16,24 +16,25 @@ pub use text::BriefText;
 use lines::{Line, Lines};
 use ops::Operations;
 
-/// Items of the data set of a load that moves no data, unless it says otherwise: enough that no cache holds one alone.
+/// Default number of items for a load that moves no data: enough that no cache holds just one of them.
 const SMALL_ITEMS: &str = "1000";
-/// Their size.
+/// Size of those items.
 const SMALL_BYTES: &str = "4KiB";
 
-/// One target and one workload, each value as it was typed. A value may be a list, with commas: then the experiment is a
-/// matrix. A value in braces is YAML: `{poisson: 1000/s}`.
+/// One target and one workload, with each value as typed. A value may be a comma-separated list, which makes the
+/// experiment a matrix. A value in braces is YAML: `{poisson: 1000/s}`.
 #[derive(Clone, Debug, Default)]
 pub struct BriefExperiment {
     /// The target's URL.
     pub url: String,
-    /// The experiment's name; without it, it is called by target and workload.
+    /// The experiment's name; by default it is named after target and workload.
     pub name: Option<String>,
-    /// Share of reads (of objects that are fetched whole: of gets). The rest are writes, unless other operations are given.
+    /// Share of reads (or of gets, where whole objects are fetched). The rest are writes, unless other operations are
+    /// given.
     pub read: Option<String>,
-    /// Share of writes, or puts.
+    /// Share of writes or puts.
     pub write: Option<String>,
-    /// Operations: `stat`, or with a share `stat=30%`. Without any shares each is a value of the matrix.
+    /// Operations: `stat`, or with a share `stat=30%`. If none has a share, each is a value of the matrix.
     pub ops: Vec<String>,
     /// Which block or object comes next.
     pub access: Option<String>,
@@ -41,27 +42,27 @@ pub struct BriefExperiment {
     pub block_size: Option<String>,
     /// Operations that each job keeps in flight.
     pub queue_depth: Option<String>,
-    /// Threads.
+    /// Number of threads.
     pub jobs: Option<String>,
     /// Files in the data set.
     pub files: Option<String>,
-    /// Size of each.
+    /// Size of each file.
     pub file_size: Option<String>,
     /// Objects in the data set.
     pub objects: Option<String>,
-    /// Size of each.
+    /// Size of each object.
     pub object_size: Option<String>,
-    /// Operations a second that are started, however long they take.
+    /// Operations started per second, however long they take.
     pub rate: Option<String>,
-    /// Past the page cache. Without it: yes, where there is one.
+    /// Bypass the page cache; the default wherever there is one.
     pub direct: Option<String>,
-    /// Measured for just so long, without a rule of steady state.
+    /// Measure for exactly this long, without a steady-state rule.
     pub duration: Option<String>,
-    /// The longest measurement, steady or not.
+    /// Maximum length of the measurement, steady or not.
     pub at_most: Option<String>,
-    /// Load before the measurement.
+    /// Length of the load before the measurement.
     pub warm_up: Option<String>,
-    /// How often each point is measured.
+    /// How often to measure each point.
     pub repetitions: Option<String>,
 }
 
@@ -71,7 +72,7 @@ impl BriefExperiment {
         self.lines(kinds).short()
     }
 
-    /// The same as a file to go on from: with comments, defaults, and what else there is.
+    /// The experiment as a file to build on: with comments, defaults, and further options.
     pub fn commented(&self, kinds: &[&'static TargetKind]) -> BriefText {
         self.lines(kinds).commented()
     }
@@ -175,7 +176,7 @@ impl BriefExperiment {
     }
 
     fn measurement(&self, lines: &mut Lines, kind: Option<&'static TargetKind>, ops: &Operations) {
-        // Filling a whole device before it is only read would destroy what it holds.
+        // Filling a whole device that is then only read would destroy its content.
         let keeps = kind.is_some_and(|kind| kind.device) && ops.only_look();
         if self.duration.is_some() {
             lines.add(Line::of(0, "steady", "none").about("the measurement lasts a fixed time"));

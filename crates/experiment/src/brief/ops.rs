@@ -7,16 +7,16 @@ use super::lines::{Line, Lines};
 use super::{BriefExperiment, yaml};
 use crate::kind::TargetKind;
 
-/// Operations with their shares, as many times as the matrix has values of them.
+/// Operations with their shares, one set for each matrix value.
 #[derive(Debug)]
 pub(super) struct Operations {
-    /// At least one, each of at least one operation.
+    /// At least one mix, each with at least one operation.
     mixes: Vec<Mix>,
-    /// What was typed for them.
+    /// The command line input they come from.
     origin: Option<String>,
 }
 
-/// Operations and the text of their shares; one alone needs none.
+/// Operations and the text of their shares; a single one needs none.
 type Mix = Vec<(String, Option<String>)>;
 
 impl Operations {
@@ -62,11 +62,11 @@ impl Operations {
         Self { mixes: (0..count).map(mix).collect(), origin }
     }
 
-    /// A name that says what is done.
+    /// A name that describes the operations.
     pub fn workload_name(&self) -> &str {
         match self.mixes.as_slice() {
             [mix] => match mix.as_slice() {
-                // What is no operation is a fault of the operation, not of the name.
+                // An unknown operation is reported as such, not as a bad name.
                 [(op, _)] if kind_of(op).is_some() => op,
                 [_] => "load",
                 _ => "mixed",
@@ -100,22 +100,22 @@ impl Operations {
         self.mixes.iter().flatten().filter_map(|(op, _)| kind_of(op))
     }
 
-    /// Some of them move blocks.
+    /// Whether some of them move blocks.
     pub fn move_ranges(&self) -> bool {
         self.kinds().any(OpKind::is_of_ranges)
     }
 
-    /// Some of them are for objects alone.
+    /// Whether some of them are for objects only.
     pub fn are_for_objects(&self) -> bool {
         self.kinds().any(OpKind::is_for_objects)
     }
 
-    /// None of them changes anything.
+    /// Whether none of them changes anything.
     pub fn only_look(&self) -> bool {
         self.kinds().all(|op| op.traits().changes == OpChange::Nothing)
     }
 
-    /// They ask for what a data set is called or what holds of it, and move none of it.
+    /// Whether they only query the names or attributes of a data set, and move no data.
     pub fn look_at_names(&self) -> bool {
         self.kinds().any(|op| op.traits().subject == OpSubject::DataSet)
             && self.kinds().all(|op| !op.moves_bytes() && !op.is_of_ranges())
@@ -126,7 +126,7 @@ fn kind_of(name: &str) -> Option<OpKind> {
     OpKind::ALL.iter().copied().find(|kind| kind.name() == name)
 }
 
-/// `stat=30%` in its parts.
+/// Splits `stat=30%` into its parts.
 fn shared(text: String) -> (String, Option<String>) {
     match text.split_once('=') {
         Some((op, share)) => (op.trim().to_owned(), Some(share.trim().to_owned())),
@@ -134,8 +134,9 @@ fn shared(text: String) -> (String, Option<String>) {
     }
 }
 
-/// The mix with the one share that is missing, or with the `other` operation where one alone is not all. What never
-/// happens is left out. Shares that cannot be read stay as they are: the reader says what is wrong with them.
+/// Completes a mix: fills in the one missing share, or adds the `other` operation if a single one does not make up the
+/// whole. Operations with share 0 are dropped. Shares that cannot be parsed stay as they are, so that the reader
+/// reports what is wrong with them.
 fn completed(mut mix: Mix, other: Option<&String>) -> Mix {
     let parsed: Option<Vec<f64>> = mix
         .iter()
@@ -143,7 +144,7 @@ fn completed(mut mix: Mix, other: Option<&String>) -> Mix {
         .map(|share| share.parse::<Share>().ok().map(Share::value))
         .collect();
     let Some(parsed) = parsed else { return mix };
-    // Decimals are meant: 1 - 0.7 is 30%.
+    // Round to what decimals mean: 1 - 0.7 is 30%.
     let rest = ((1.0 - parsed.iter().sum::<f64>()) * 1e9).round() / 1e9;
     if rest > 0.0
         && let Some(rest) = Share::new(rest)

@@ -1,23 +1,23 @@
-//! The text of an experiment that flags made, and how its faults are told.
+//! The text of an experiment built from flags, and how its faults are reported.
 
 use crate::fault::{Diagnostic, Diagnostics, hide_passwords};
 use crate::parse::parse;
 use crate::plan::Plan;
 use crate::source::{Settings, SourceText};
 
-/// What faults call the text where no flag is to blame.
+/// The name used in faults that no flag caused.
 const NAME: &str = "this command";
 
-/// An experiment file that was made from what was typed.
+/// An experiment file built from command line input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BriefText {
     text: String,
-    /// For each line what was typed for it.
+    /// For each line, the input it comes from.
     origins: Vec<Option<String>>,
 }
 
 impl BriefText {
-    /// Nothing but these lines, each with its end.
+    /// Starts with these lines, each with its line end.
     pub(super) fn new(preface: &str) -> Self {
         Self { text: preface.to_owned(), origins: preface.lines().map(|_| None).collect() }
     }
@@ -41,10 +41,10 @@ impl BriefText {
         &self.text
     }
 
-    /// Its plan, by the reader of experiment files.
+    /// Parses the text into a plan with the reader for experiment files.
     ///
     /// # Errors
-    /// The faults that a file of this text has; each names what was typed instead of a line, where there is such.
+    /// The same faults as for a file with this text; each names the input instead of a line, where there is one.
     pub fn parse(&self, settings: &Settings<'_>) -> Result<Plan, Diagnostics> {
         parse(&SourceText { file: NAME, text: &self.text }, settings).map_err(|faults| Diagnostics {
             faults: faults.faults.into_iter().map(|fault| self.blamed(fault)).collect(),

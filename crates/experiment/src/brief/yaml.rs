@@ -1,9 +1,9 @@
-//! Values as YAML has them.
+//! YAML values.
 
 use crate::place::Log;
 use crate::tree;
 
-/// The parts of a list: what stands between commas outside of brackets and quotes. One value is a list of one.
+/// The items of a list: split at commas outside of brackets and quotes. A single value is a list of one.
 pub(super) fn items(text: &str) -> Vec<String> {
     let text = text.trim();
     let text = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
@@ -32,7 +32,7 @@ pub(super) fn list(items: &[String]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// A value as typed: a map in braces as it is, anything else as a text.
+/// A value as typed: a map in braces stays as it is, anything else becomes text.
 pub(super) fn value(text: &str) -> String {
     if text.starts_with('{') && !text.contains(['\n', '\r']) {
         let scratch = Log::default();
@@ -44,7 +44,7 @@ pub(super) fn value(text: &str) -> String {
     scalar(text)
 }
 
-/// A text, in quotes where YAML or a person could take it for something else.
+/// A text, quoted if YAML or a person could take it for something else.
 pub(crate) fn scalar(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/:._~%- ".contains(c);
     let begins = |c: char| c.is_ascii_alphanumeric() || c == '/';

@@ -1,4 +1,4 @@
-//! What jobs will cost, which end by their amount and run at the same time as others.
+//! The cost of jobs, which end by amount and run concurrently with others.
 
 use metrics::OpKind;
 
@@ -6,7 +6,8 @@ use crate::job::{Amount, Job, WITHOUT_LIMIT_S};
 use crate::kind::TargetKind;
 use crate::plan::{Cell, Plan};
 
-/// Ramp and load of a job at least and at most, in seconds. Of one that ends by its amount alone only the ramp is known.
+/// Minimum and maximum duration of a job's ramp and load, in seconds. If it ends by amount alone, only the ramp is
+/// known.
 pub(super) fn seconds(cell: &Cell, job: &Job) -> (f64, f64) {
     let ramp_s = cell.stages.warm_up_s;
     match (job.ending.runtime_s, job.ending.time_based) {
@@ -16,8 +17,8 @@ pub(super) fn seconds(cell: &Cell, job: &Job) -> (f64, f64) {
     }
 }
 
-/// Bytes that a job writes, or `None` when time or the file system's size decides. `share` is that of writes in the bytes
-/// that are moved.
+/// Bytes that a job writes, or `None` if time or the file system's size decides. `share` is the share of writes in the
+/// bytes moved.
 pub(super) fn written(cell: &Cell, job: &Job, share: f64) -> Option<u64> {
     let region = &job.region;
     let amount = match (region.io_bytes, region.size) {
@@ -32,7 +33,7 @@ pub(super) fn written(cell: &Cell, job: &Job, share: f64) -> Option<u64> {
     Some((amount.saturating_mul(loops) as f64 * share) as u64)
 }
 
-/// Bytes that are written before a job, when its files are not there: of those that it reads.
+/// Bytes written before a job to lay out missing files that it reads.
 pub(super) fn laid_out(kind: Option<&TargetKind>, cell: &Cell, job: &Job) -> u64 {
     let reads = cell.workload.ops.iter().any(|weighted| weighted.op == OpKind::Read);
     let holds_files = kind.is_some_and(|kind| kind.own_place && !kind.objects);
@@ -44,7 +45,7 @@ pub(super) fn laid_out(kind: Option<&TargetKind>, cell: &Cell, job: &Job) -> u64
 }
 
 impl Plan {
-    /// Jobs that end when they have moved their amount, however long that takes.
+    /// Number of jobs that end only when they have moved their amount, however long that takes.
     pub fn jobs_without_limit(&self) -> usize {
         self.cells.iter().filter(|cell| cell.workload.ends_by_itself() && has_no_limit(cell)).count()
     }

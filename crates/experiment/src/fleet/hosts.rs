@@ -1,16 +1,18 @@
-//! Lists of hosts as texts: names with commas, blanks or lines between them, comments, and ranges such as `node[01-16,20]`.
+//! Host lists as text: names separated by commas, spaces or newlines, with comments and ranges such as
+//! `node[01-16,20]`.
 
-/// More hosts than this are a mistake in a range.
+/// More hosts than this indicate a mistake in a range.
 pub const MAX_HOSTS: usize = 10_000;
 
-/// The longest name of a host, with user and port.
+/// Maximum length of a host name, including user and port.
 const LONGEST_NAME: usize = 320;
 
-/// The hosts of a list, in order: `a,b`, `me@node[01-16]:2222`, or the text of a file with a host a line and comments after
-/// `#`. A range keeps its leading zeros, as Slurm and pdsh write them; brackets with a colon in them are an IPv6 address.
+/// The hosts of a list, in order: `a,b`, `me@node[01-16]:2222`, or the text of a file with one host per line and
+/// comments after `#`. A range keeps its leading zeros, as in Slurm and pdsh; brackets that contain a colon are an IPv6
+/// address.
 ///
 /// # Errors
-/// One line: what is no list of hosts, or which host is in it twice, and what to write instead.
+/// One line: which text is no host list, or which host is listed twice, and what to write instead.
 pub fn host_list(text: &str) -> Result<Vec<String>, String> {
     let mut hosts: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -31,8 +33,8 @@ pub fn host_list(text: &str) -> Result<Vec<String>, String> {
     Ok(hosts)
 }
 
-/// The name of a host without user and port: `me@node1:2222` is `node1`, `[fd00::1]:22` is `fd00::1`. Of several agents on
-/// one node (`node1/0`) it is the node.
+/// The name of a host without user and port: `me@node1:2222` gives `node1`, `[fd00::1]:22` gives `fd00::1`. For several
+/// agents on one node (`node1/0`) it is the node.
 pub fn bare_host(host: &str) -> &str {
     let host = host.split('/').next().unwrap_or(host);
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
@@ -40,13 +42,13 @@ pub fn bare_host(host: &str) -> &str {
         return address;
     }
     match host.split_once(':') {
-        // Two colons are an IPv6 address without brackets, which has no port.
+        // Two colons mean an IPv6 address without brackets, which has no port.
         Some((name, port)) if !port.contains(':') => name,
         _ => host,
     }
 }
 
-/// The port that stands in a host's name: 2222 in `me@node1:2222` and in `[fd00::1]:2222`; `None` without one.
+/// The port in a host's name: 2222 in `me@node1:2222` and in `[fd00::1]:2222`; `None` if there is none.
 pub fn host_port(host: &str) -> Option<u16> {
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
     let after = match host.strip_prefix('[') {
@@ -56,7 +58,7 @@ pub fn host_port(host: &str) -> Option<u16> {
     after.parse().ok()
 }
 
-/// The words of a line: commas and blanks part them, but for commas within brackets.
+/// The words of a line, separated by spaces and by commas outside brackets.
 fn words(line: &str) -> Result<Vec<String>, String> {
     let mut words = vec![String::new()];
     let mut within = false;
@@ -84,7 +86,7 @@ fn unclosed(line: &str) -> String {
     format!("the brackets in {:?} do not match; write a range as node[01-16]", shortened(line.trim()))
 }
 
-/// What no host's name has: a dash first would be an option of ssh.
+/// Rejects what no host name contains: a leading dash would be an ssh option.
 fn check_name(word: &str) -> Result<(), String> {
     let shown = shortened(word);
     let known =
@@ -104,7 +106,7 @@ fn check_name(word: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A word with all its ranges written out.
+/// Expands all ranges of a word.
 fn expand(word: &str, hosts: &mut Vec<String>) -> Result<(), String> {
     let range = word.match_indices('[').find_map(|(from, _)| {
         let to = from + word[from..].find(']')?;

@@ -1,4 +1,4 @@
-//! The hosts that carry an experiment out together.
+//! The hosts that run an experiment together.
 
 mod hosts;
 mod variables;
@@ -28,14 +28,14 @@ pub struct Fleet {
     /// Values for `{name}` in targets, by host (or `*` for all others), then by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, BTreeMap<String, String>>,
-    /// The longest that starting all agents may take, in milliseconds.
+    /// Timeout for starting all agents, in milliseconds.
     pub start_timeout_ms: u64,
-    /// A host that was not heard of for so long has failed, in milliseconds.
+    /// A host that has been silent for this long has failed, in milliseconds.
     pub silence_timeout_ms: u64,
 }
 
 impl Fleet {
-    /// A fleet of which only the launcher was said.
+    /// A fleet with only the launcher given.
     pub fn of(launcher: Launcher) -> Self {
         let start_timeout_ms = launcher.start_timeout_ms();
         Fleet {
@@ -48,8 +48,8 @@ impl Fleet {
         }
     }
 
-    /// The names of the hosts in order, as far as they are known before anything is started: those of ssh and of a
-    /// command as written, `local-0` and so on for processes of this host.
+    /// The names of the hosts in order, where known before the start: for ssh and a command as written, for processes
+    /// of this host `local-0` and so on.
     pub fn host_names(&self) -> Option<Vec<String>> {
         match &self.launcher {
             Launcher::Local { count } => Some((0..*count).map(|index| format!("local-{index}")).collect()),
@@ -58,7 +58,7 @@ impl Fleet {
         }
     }
 
-    /// How many hosts there are, where that is known before anything is started.
+    /// Number of hosts, where known before the start.
     pub fn count(&self) -> Option<u32> {
         let of = |hosts: &Vec<String>| Some(u32::try_from(hosts.len()).unwrap_or(u32::MAX));
         match &self.launcher {
@@ -71,7 +71,7 @@ impl Fleet {
 }
 
 impl Plan {
-    /// How many hosts work on a cell: 1 without a fleet, `None` where that is known only when agents were started.
+    /// Number of hosts that work on a cell: 1 without a fleet, `None` if that is known only once agents have started.
     pub fn hosts_of(&self, cell: &Cell) -> Option<u32> {
         match &self.fleet {
             None => Some(1),
@@ -81,7 +81,7 @@ impl Plan {
 }
 
 impl Launcher {
-    /// The key of an experiment file, and for people: `hosts`, `local`, `slurm`, `kubernetes`, `command`.
+    /// The key in an experiment file, also used in messages: `hosts`, `local`, `slurm`, `kubernetes`, `command`.
     pub fn word(&self) -> &'static str {
         match self {
             Launcher::Local { .. } => "local",
@@ -94,8 +94,7 @@ impl Launcher {
 }
 
 impl Launcher {
-    /// Starting all agents may take so long unless the file says otherwise, in milliseconds: Slurm has a queue, and
-    /// Kubernetes fetches images first.
+    /// Default timeout for starting all agents, in milliseconds: Slurm has a queue, and Kubernetes pulls images first.
     pub(crate) fn start_timeout_ms(&self) -> u64 {
         match self {
             Launcher::Slurm { .. } | Launcher::Kubernetes(_) => 300_000,
@@ -104,48 +103,48 @@ impl Launcher {
     }
 }
 
-/// A host may be silent for so long unless the file says otherwise, in milliseconds.
+/// Default time that a host may be silent, in milliseconds.
 pub(crate) const SILENCE_TIMEOUT_MS: u64 = 15_000;
 
-/// How agents are started: with the user's own tools.
+/// How agents are started, using the user's own tools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Launcher {
-    /// Processes of this host.
+    /// Processes on this host.
     Local {
-        /// How many.
+        /// Number of processes.
         count: u32,
     },
     /// OpenSSH.
     Ssh {
-        /// `host`, `user@host`, `host:port` or a name of the user's ssh configuration, in order; no name twice.
+        /// `host`, `user@host`, `host:port` or a name from the user's ssh configuration, in order; no duplicates.
         hosts: Vec<String>,
-        /// What is added to the command line of ssh (`-F file`, `-o Option=value`, `-i key`).
+        /// Extra ssh command line options (`-F file`, `-o Option=value`, `-i key`).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<String>,
-        /// The agent's path on the hosts; `None`: this very binary is copied there when it is not there.
+        /// The agent's path on the hosts; if `None`, this binary is copied to hosts that lack it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         binary: Option<String>,
     },
-    /// Slurm's `srun`, one agent a node.
+    /// Slurm's `srun`, one agent per node.
     Slurm {
-        /// How many nodes; inside an allocation `None` means all of it.
+        /// Number of nodes; inside an allocation `None` means all of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nodes: Option<u32>,
-        /// What is added to the command line of `salloc` or `srun` (`--partition=x`).
+        /// Extra command line options for `salloc` or `srun` (`--partition=x`).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<String>,
-        /// The agent's path on the nodes; `None`: the same as here.
+        /// The agent's path on the nodes; if `None`, the same as here.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         binary: Option<String>,
     },
     /// Pods of an Indexed Job, through `kubectl`.
     Kubernetes(Box<Pods>),
-    /// Any command whose standard input and output are the agent's: `podman exec -i {host} manometer agent`.
+    /// Any command that connects its standard input and output to the agent: `podman exec -i {host} manometer agent`.
     Command {
-        /// What `{host}` stands for, one agent each.
+        /// The values for `{host}`, one agent each.
         hosts: Vec<String>,
-        /// The program and its arguments; `{host}` and `{index}` are put in.
+        /// The program and its arguments; `{host}` and `{index}` are substituted.
         command: Vec<String>,
     },
 }
@@ -153,60 +152,60 @@ pub enum Launcher {
 /// Pods in which agents run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pods {
-    /// How many.
+    /// Number of pods.
     pub count: u32,
-    /// The container image; it has `manometer` at `/manometer` or on its PATH.
+    /// The container image, with `manometer` at `/manometer` or on its PATH.
     pub image: String,
-    /// Kubernetes' namespace; `None`: that of the current context.
+    /// The Kubernetes namespace; if `None`, that of the current context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// kubectl's context; `None`: the current one.
+    /// kubectl's context; if `None`, the current one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// Labels that a node must have.
+    /// Required node labels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node_selector: BTreeMap<String, String>,
     /// `cpu`, `memory` and others, as requests and limits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resources: BTreeMap<String, String>,
-    /// Pods use the network of their node.
+    /// Use the node's network.
     #[serde(default, skip_serializing_if = "is_default")]
     pub host_network: bool,
-    /// A directory of the node, at the same path in the pod.
+    /// A directory of the node, mounted at the same path in the pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_path: Option<String>,
-    /// A persistent volume claim, and where it is mounted.
+    /// A persistent volume claim and its mount point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<(String, String)>,
     /// `Always`, `IfNotPresent` or `Never`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_policy: Option<String>,
-    /// Pods may share a node.
+    /// Whether pods may share a node.
     #[serde(default, skip_serializing_if = "is_default")]
     pub share_nodes: bool,
-    /// The user and group (by number) as which the agent runs; `None`: 65532, which owns nothing.
+    /// User and group id of the agent; if `None`, 65532, which owns nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<u32>,
 }
 
-/// How the hosts of a fleet share the data of a cell.
+/// How the hosts of a fleet share a cell's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
-    /// Each host has a place (directory, prefix) of its own, with all the files that the workload says.
+    /// Each host has its own place (directory, prefix) with all the files of the workload.
     #[default]
     Own,
-    /// One place for all; each host has files of its own in it, as many as the workload says.
+    /// One place for all; each host has its own files in it, as many as the workload says.
     Disjoint,
-    /// As `Disjoint`, and every host loads the files of all.
+    /// Like `Disjoint`, but every host loads the files of all hosts.
     Common,
-    /// As `Disjoint`, and a workload that only reads reads the files of the next host: what another wrote, so that no client
-    /// cache helps.
+    /// Like `Disjoint`, but read-only workloads read the next host's files: another host wrote them, so client caches
+    /// do not help.
     Neighbour,
 }
 
 impl Sharing {
-    /// The word of experiment files.
+    /// The word used in experiment files.
     pub fn word(self) -> &'static str {
         match self {
             Sharing::Own => "own",
@@ -218,7 +217,7 @@ impl Sharing {
 }
 
 impl FailurePolicy {
-    /// The word of experiment files.
+    /// The word used in experiment files.
     pub fn word(self) -> &'static str {
         match self {
             FailurePolicy::GoOn => "go_on",
@@ -228,15 +227,15 @@ impl FailurePolicy {
     }
 }
 
-/// What happens when a host fails during a run.
+/// What to do when a host fails during a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailurePolicy {
-    /// The run goes on with the others, and says so.
+    /// Continue with the other hosts, and report it.
     #[default]
     GoOn,
-    /// The cell is repeated with the others.
+    /// Repeat the cell with the other hosts.
     RepeatCell,
-    /// The run stops.
+    /// Stop the run.
     Stop,
 }

@@ -1,4 +1,4 @@
-//! `{host}`, `{index}` and the names of a table, put into targets for each host.
+//! Substitutes `{host}`, `{index}` and user-defined names in targets, per host.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,16 @@ use crate::plan::{Cell, Target};
 /// Names that every host has.
 pub(crate) const ALWAYS: [&str; 2] = ["host", "index"];
 
-/// The longest text that putting in makes.
+/// Maximum length of a text after substitution.
 const LONGEST: usize = 64 << 10;
 
 impl Fleet {
-    /// The cell as a host is to carry it out: with its variables put into the target's URL and options, and its name for
-    /// `$clientuid` in those of a job's files. `host` is its name as [`host_names`](Self::host_names) has it (or as the launcher found it), `index` counts the hosts from 0.
+    /// The cell as a host is to run it: with the host's variables substituted in the target's URL and options, and its
+    /// name for `$clientuid` in a job's file names. `host` is its name as in [`host_names`](Self::host_names) (or as
+    /// found by the launcher), `index` counts the hosts from 0.
     ///
     /// # Errors
-    /// One line: which name this host has no value for, or what became of an option that it does not know.
+    /// One line: a name for which this host has no value, or an option value that became invalid.
     pub fn cell_for(
         &self,
         kinds: &[&'static TargetKind],
@@ -34,7 +35,8 @@ impl Fleet {
         Ok(own)
     }
 
-    /// What `$clientuid` is on a host: its name without user and port, with its number where another has the same.
+    /// The value of `$clientuid` on a host: its name without user and port, with its number if others have the same
+    /// name.
     fn client_uid(&self, host: &str, index: u32) -> String {
         let bare = bare_host(host);
         let alike = |other: &String| bare_host(other) == bare;
@@ -43,7 +45,7 @@ impl Fleet {
         if among > 1 || host.contains('/') { format!("{bare}-{index}") } else { bare.to_owned() }
     }
 
-    /// A target as a host is to open it.
+    /// A target as a host opens it.
     pub(crate) fn target_for(
         &self,
         kinds: &[&'static TargetKind],
@@ -58,7 +60,7 @@ impl Fleet {
         let mut options = BTreeMap::new();
         for (name, text) in &target.options {
             let value = put_in(text)?;
-            // What the reader of the file could not check, because only a host's value makes it whole.
+            // Checks what the file reader could not, because only a host's value completes it.
             let value = match kind.and_then(|kind| kind.option(name)) {
                 Some(help) if value != *text => {
                     let read =
@@ -72,7 +74,7 @@ impl Fleet {
         Ok(Target { name: target.name.clone(), url, options })
     }
 
-    /// All values of a host: those of `*`, over them its own, and `host` and `index`.
+    /// All values of a host: those of `*`, overridden by its own, plus `host` and `index`.
     pub(crate) fn values_of(&self, host: &str, index: u32) -> Result<BTreeMap<String, String>, String> {
         let bare = bare_host(host);
         let mut always = BTreeMap::from([("host".to_owned(), bare.to_owned())]);
@@ -80,14 +82,14 @@ impl Fleet {
         let mut values = BTreeMap::new();
         let tables = ["*", bare, host].into_iter().filter_map(|name| self.variables.get(name));
         for (name, text) in tables.flatten() {
-            // A value may hold the host, but no other value: there are no circles.
+            // A value may contain the host, but no other value, so cycles cannot occur.
             values.insert(name.clone(), fill_in(text, &always, host)?);
         }
         values.extend(always);
         Ok(values)
     }
 
-    /// The names that some host has a value for.
+    /// The names for which some host has a value.
     pub(crate) fn variable_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.variables.values().flatten().map(|(name, _)| &**name).collect();
         names.extend(ALWAYS);
@@ -97,15 +99,15 @@ impl Fleet {
     }
 }
 
-/// A text in which nothing is put in: every brace is doubled.
+/// Escapes a text against substitution by doubling every brace.
 pub fn escape_braces(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }
 
-/// The names in `{…}` of a text, and the text itself when it has none, with doubled braces as single ones.
+/// Splits a text into its `{…}` names and the text between them, with doubled braces as single ones.
 ///
 /// # Errors
-/// Which brace has no other.
+/// Names the unbalanced brace.
 pub(crate) fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     let mut pieces = Vec::new();
     let mut plain = String::new();
@@ -142,10 +144,10 @@ pub(crate) enum Piece {
     Name(String),
 }
 
-/// What to do about a brace that stands alone.
+/// The hint for an unbalanced brace.
 pub(crate) const BRACES: &str = "write {name}, or double every brace that is none: {{ and }}";
 
-/// A text with a host's values in it; an error has its hint behind `; `.
+/// A text with a host's values substituted; an error carries its hint after `; `.
 pub(crate) fn fill_in(text: &str, values: &BTreeMap<String, String>, host: &str) -> Result<String, String> {
     let mut out = String::new();
     for piece in pieces(text).map_err(|wrong| format!("{wrong} in {text:?}; {BRACES}"))? {

@@ -1,4 +1,4 @@
-//! When a job is over, and what its errors mean.
+//! When a job ends, and how it handles errors.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The files of a job: how they are named, how large they are, how they come to be, and which part is used.
+//! The files of a job: their names, sizes and creation, and which part of them is used.
 
 use content::FileNames;
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ pub struct JobFiles {
 }
 
 impl JobFiles {
-    /// Files of each worker.
+    /// Number of files per worker.
     pub fn per_worker(&self) -> u32 {
         match (self.count, self.names.listed.len()) {
             (0, 0) => 1,

@@ -1,27 +1,27 @@
-//! Operations that were written down, in fio's iolog format, versions 2 and 3 (HOWTO of fio 3.33, "Trace file format").
+//! Recorded operations in fio's iolog format, versions 2 and 3 (HOWTO of fio 3.33, "Trace file format").
 //!
-//! Times are what fio makes of them, tried with it: a `wait` of version 2 is a moment in microseconds since the replay
-//! began, and one that has passed waits for nothing; time stamps of version 3 are microseconds, counted from the first
-//! operation on.
+//! Times follow fio's behaviour, as verified by experiment: a `wait` in version 2 is a time in microseconds since the
+//! replay began, and one in the past does not wait; timestamps in version 3 are microseconds, relative to the first
+//! operation.
 
 use super::Replay;
 
-/// Most operations of one file.
+/// Maximum number of operations in a file.
 const MOST: usize = 1 << 26;
-/// Operations may begin, and end, before this offset.
+/// Operations must start and end below this offset.
 const MAX_BYTES: u64 = 1 << 48;
 
-/// What a file says.
+/// The content of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Iolog {
-    /// Names of the files, in the order in which they were added; with `replay_redirect` the one named there.
+    /// Names of the files, in the order in which they were added; with `replay_redirect`, only the one named there.
     pub files: Vec<String>,
     /// Operations in order.
     pub ops: Vec<IologOp>,
 }
 
 impl Iolog {
-    /// How far into each file operations reach, in bytes: how large the files must be.
+    /// How far operations reach into each file, in bytes, and thus how large the files must be.
     pub fn ends(&self) -> Vec<u64> {
         let mut ends = vec![0; self.files.len()];
         for op in &self.ops {
@@ -35,11 +35,11 @@ impl Iolog {
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IologOp {
-    /// When it is meant to start, in nanoseconds since the replay began.
+    /// Scheduled start, in nanoseconds since the replay began.
     pub at_ns: u64,
-    /// What is done.
+    /// The kind of operation.
     pub action: IologAction,
-    /// On which file, by its place in [`Iolog::files`].
+    /// The file, as an index into [`Iolog::files`].
     pub file: u32,
     /// First byte.
     pub offset: u64,
@@ -47,14 +47,14 @@ pub struct IologOp {
     pub len: u64,
 }
 
-/// What is done.
+/// The kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IologAction {
     /// Read.
     Read,
     /// Write.
     Write,
-    /// Give up the content.
+    /// Discard the content.
     Trim,
     /// fsync(2).
     Sync,
@@ -62,10 +62,10 @@ pub enum IologAction {
     DataSync,
 }
 
-/// A line that cannot be understood.
+/// A line that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IologFault {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub line: usize,
     /// What is wrong.
     pub text: String,
@@ -81,11 +81,11 @@ impl std::fmt::Display for IologFault {
 
 impl std::error::Error for IologFault {}
 
-/// Reads an iolog, and does to it what the replay asks for: offsets divided and aligned, times stretched or left out, kinds
-/// skipped, files redirected.
+/// Parses an iolog and applies the replay options: divides and aligns offsets, stretches or drops times, skips kinds,
+/// redirects files.
 ///
 /// # Errors
-/// The first line that is none of the format, names a file that is not open, or lies beyond all bounds.
+/// The first line that does not match the format, names a file that is not open, or exceeds the limits.
 pub fn read_iolog(text: &str, replay: &Replay) -> Result<Iolog, IologFault> {
     let mut lines = text.lines().zip(1..);
     let first = lines.next().map_or("", |(line, _)| line.trim());
@@ -115,10 +115,10 @@ struct Reader<'a> {
     version: u32,
     replay: &'a Replay,
     log: Iolog,
-    /// Names that were added, and whether they are open.
+    /// Names that were added, and whether each is open.
     open: Vec<(String, bool)>,
     now_us: u64,
-    /// The first operation's time stamp.
+    /// The first operation's timestamp.
     first_us: Option<u64>,
 }
 
@@ -199,7 +199,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The present moment of the replay. A percentage of 50 is half the speed: twice the time.
+    /// The current time of the replay. A percentage of 50 means half the speed, so twice the time.
     fn at_ns(&self) -> u64 {
         if self.replay.no_stall {
             return 0;

@@ -1,4 +1,4 @@
-//! Files that are written or read beside the load, in fio's formats.
+//! Files written or read alongside the load, in fio's formats.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// True when each operation is written down.
+    /// Whether every operation is logged.
     pub fn every_operation(&self) -> bool {
         let lines = self.bandwidth.is_some() || self.latency.is_some() || self.operations.is_some();
         self.operations_list.is_some() || lines && self.average_ms == 0

@@ -1,11 +1,11 @@
-//! A job: the load of a worker as one stream of operations over named files, which the lanes share.
+//! A job: each worker runs one stream of operations over named files, shared by its lanes.
 //!
-//! Where a workload without a job gives each lane places of its own, the lanes of a job's worker take the next operation of
-//! one stream, so that a queue depth of 32 means 32 consecutive blocks in flight. A job ends when it has moved its
-//! amount, not only by the clock. This is the meaning of a job in fio's job files (HOWTO of fio 3.33, "Job file
-//! parameters"), and what job files are read into; in an experiment file it is the key `job:` of a workload.
+//! In a workload without a job each lane has its own places. The lanes of a job's worker take the next operation of a
+//! shared stream instead, so that a queue depth of 32 means 32 consecutive blocks in flight. A job ends when it has
+//! moved its amount, not only by the clock. Jobs in fio's job files have the same meaning (HOWTO of fio 3.33, "Job file
+//! parameters"), and job files are parsed into them; in an experiment file a job is the key `job:` of a workload.
 //!
-//! Everything is a value with a default; only what differs is written in files and results.
+//! Everything is a value with a default; files and results only contain what differs.
 
 mod ending;
 mod files;
@@ -107,7 +107,7 @@ pub struct Directions<T> {
 }
 
 impl<T: Clone> Directions<T> {
-    /// The same for all.
+    /// The same value for all directions.
     pub fn all(value: T) -> Self {
         Self { read: value.clone(), write: value.clone(), trim: value }
     }
@@ -133,7 +133,7 @@ impl Default for Amount {
 }
 
 impl Amount {
-    /// In bytes, of something of this size.
+    /// The amount in bytes, given the size of the whole.
     pub fn of(self, whole_bytes: u64) -> u64 {
         match self {
             Amount::Bytes(bytes) => bytes,

@@ -2,36 +2,37 @@
 
 use super::{Amount, Job, SizeChoice};
 
-/// A file as it was found.
+/// A file found at the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FoundFile {
-    /// Its size in bytes; 0 when it is missing.
+    /// Its size in bytes; 0 if it is missing.
     pub bytes: u64,
-    /// It cannot grow: a device.
+    /// Whether it cannot grow because it is a device.
     pub fixed: bool,
 }
 
 /// The part of a file that a worker uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FilePart {
-    /// Where it begins, in bytes.
+    /// Start of the part, in bytes.
     pub start: u64,
-    /// How long it is, in bytes. Blocks are whole: a shorter rest at the end is not used.
+    /// Length of the part, in bytes. Blocks are whole: a shorter remainder at the end is not used.
     pub length: u64,
-    /// Size of the file that it takes, in bytes: what there is, or more.
+    /// Required file size in bytes: the present one, or larger.
     pub bytes: u64,
 }
 
-/// Longer than any file: where writes go on until the file system is full.
+/// Larger than any file: for writes that continue until the file system is full.
 pub const UNTIL_FULL: u64 = 1 << 46;
 
 impl Job {
-    /// The part of its `file` that a worker uses, by its number counted over all clones of the job, once it is known what
-    /// is there. The rules are fio's: `offset`, `offset_increment`, `offset_align`, `size`, `nrfiles`, `filesize`,
-    /// `file_append`, `fill_device`. Several workers of one file may need different sizes of it: the largest counts.
+    /// The part of its `file` that a worker uses, given what was `found`. `number` is the worker's, counted over all
+    /// clones of the job. The rules are fio's: `offset`, `offset_increment`, `offset_align`, `size`, `nrfiles`,
+    /// `filesize`, `file_append`, `fill_device`. Workers that share a file may need different sizes of it: the largest
+    /// applies.
     ///
     /// # Errors
-    /// The beginning lies behind the end: one line without the file's name.
+    /// If the start lies beyond the end: one line without the file's name.
     pub fn part(&self, number: u32, file: u32, found: FoundFile) -> Result<FilePart, String> {
         let (files, region) = (&self.files, &self.region);
         let start = self.start(number, found);
@@ -78,7 +79,7 @@ impl Job {
         })
     }
 
-    /// Where the part begins.
+    /// Start of the part.
     fn start(&self, number: u32, found: FoundFile) -> u64 {
         let region = &self.region;
         if self.files.layout.append && !found.fixed {
@@ -106,7 +107,7 @@ impl Job {
         [&sizes.read, &sizes.write, &sizes.trim].map(SizeChoice::most).into_iter().max().unwrap_or(1).max(1)
     }
 
-    /// A file's size from a range: whole blocks, each size as likely as any other, the same in every run.
+    /// A file's size drawn from a range: whole blocks, all sizes equally likely, the same in every run.
     fn drawn_bytes(&self, number: u32, file: u32, least: u64, most: u64) -> u64 {
         if most <= least {
             return least;

@@ -1,4 +1,4 @@
-//! Every figure here was seen with fio 3.33.
+//! Every figure here was observed with fio 3.33.
 
 use super::*;
 use crate::{BlockSizes, Directions};

@@ -1,4 +1,4 @@
-//! Which operation comes next, where, and how large it is.
+//! Which operation comes next, where, and its size.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -159,7 +159,7 @@ impl Default for SizeChoice {
 }
 
 impl SizeChoice {
-    /// The smallest.
+    /// The smallest size.
     pub fn least(&self) -> u64 {
         match self {
             SizeChoice::Fixed(bytes) => *bytes,
@@ -168,7 +168,7 @@ impl SizeChoice {
         }
     }
 
-    /// The largest.
+    /// The largest size.
     pub fn most(&self) -> u64 {
         match self {
             SizeChoice::Fixed(bytes) => *bytes,

@@ -1,4 +1,4 @@
-//! How a job's figures are shown in fio's shapes. Nothing here changes what is done or measured.
+//! How a job's figures are shown in fio's formats. Nothing here changes what is done or measured.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Sizes and amounts of a job as a text: `4KiB` where a map would be `{fixed: 4096}`, `50%` where it would be `{percent: 50}`.
+//! Sizes and amounts of a job as text: `4KiB` instead of `{fixed: 4096}`, `50%` instead of `{percent: 50}`.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use units::{Share, Size};
 use super::{Amount, SizeChoice};
 use crate::WeightedSize;
 
-/// The words of maps, for messages.
+/// The keys of the map form, for messages.
 const AMOUNTS: &[&str] = &["bytes", "percent"];
 const SIZES: &[&str] = &["fixed", "range", "split"];
 
-/// Adds the text to the schema of a value.
+/// Allows the text form in the schema of a value.
 pub(super) fn or_text(schema: &mut Schema) {
     if let Some(forms) = schema.get_mut("oneOf").and_then(|forms| forms.as_array_mut()) {
         forms.push(serde_json::json!({"type": ["string", "integer"]}));

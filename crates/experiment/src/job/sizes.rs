@@ -1,10 +1,10 @@
-//! How large the files of a job are to be.
+//! File sizes of a job.
 
 use super::{Amount, Job};
 
 impl Job {
-    /// The size that a file is to have, in bytes: as [`JobFiles::bytes`] says, drawn when there is a range, else its part
-    /// of the region's size. `number` is the worker's, counted over all clones. 0 when the size is what is found there.
+    /// The intended size of a file in bytes: as in [`JobFiles::bytes`], drawn if there is a range, otherwise its part
+    /// of the region's size. `number` is the worker's, counted over all clones. 0 if the existing size applies.
     pub fn size_of_file(&self, number: u32, file: u32) -> u64 {
         let files = &self.files;
         if files.bytes == 0 {
@@ -15,7 +15,7 @@ impl Job {
         if spread == 0 {
             return files.bytes;
         }
-        // A bijection that mixes well (the finalizer of SplitMix64); the size is a multiple of the smallest block.
+        // A well-mixing bijection (the finalizer of SplitMix64); the size is a multiple of the smallest block.
         let mut draw = (self.seed ^ files.names.object(number, file)).wrapping_add(0x9E37_79B9_7F4A_7C15);
         draw = (draw ^ (draw >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         draw = (draw ^ (draw >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -1,15 +1,15 @@
-//! What a job means in the words that every load has, for those who only read plans.
+//! A job expressed in the terms common to all loads, for code that only reads plans.
 
 use metrics::{OpDirection, OpKind};
 
 use super::{Amount, Directions, Distribution, Job, SizeChoice};
 use crate::plan::{Access, Prepare, Stages, WeightedOp, WeightedSize};
 
-/// The longest that a job without a runtime may take, in seconds: ten years, which stands for no limit.
+/// Stands for no limit in a job without a runtime, in seconds: ten years.
 pub const WITHOUT_LIMIT_S: f64 = 10.0 * 365.0 * 86_400.0;
 
 impl Stages {
-    /// The stages around a job that is measured from `ramp_s` seconds after its start on: its files are its own affair.
+    /// The stages around a job that is measured from `ramp_s` seconds after its start; the job prepares its own files.
     pub fn of_job(job: &Job, ramp_s: f64) -> Self {
         let limit_s = if job.ending.runtime_s > 0.0 { job.ending.runtime_s } else { WITHOUT_LIMIT_S };
         Stages {
@@ -42,7 +42,7 @@ impl Job {
         }
     }
 
-    /// The sizes of all directions; of a range its ends.
+    /// The sizes of all directions; for a range, its ends.
     pub(crate) fn weighted_sizes(&self, ops: &[WeightedOp]) -> Vec<WeightedSize> {
         let mut all: Vec<WeightedSize> = Vec::new();
         let mut add = |bytes: u64, weight: f64| match all.iter_mut().find(|size| size.bytes == bytes) {
@@ -69,7 +69,7 @@ impl Job {
         all
     }
 
-    /// Sizes of the blocks of an operation; `None` for those that have none.
+    /// Block sizes of an operation; `None` if it has none.
     pub fn choice_of(&self, op: OpKind) -> Option<&SizeChoice> {
         let sizes = &self.block_sizes.sizes;
         match op.traits().direction? {
@@ -79,13 +79,13 @@ impl Job {
         }
     }
 
-    /// Files of this many workers, which may share theirs.
+    /// Total files of this many workers, which may share theirs.
     pub(crate) fn all_files(&self, workers: u32) -> u64 {
         let sets = if self.files.names.are_shared() { 1 } else { workers.max(1) };
         u64::from(self.files.per_worker()) * u64::from(sets)
     }
 
-    /// Size of each file where the plan knows it; else 0.
+    /// Size of each file if the plan knows it, otherwise 0.
     pub(crate) fn known_file_bytes(&self) -> u64 {
         match (self.files.bytes, self.region.size) {
             (0, Amount::Bytes(bytes)) => bytes / u64::from(self.files.per_worker().max(1)),

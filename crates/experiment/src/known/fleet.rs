@@ -1,4 +1,4 @@
-//! Keys of `fleet` and of `scale`: who carries an experiment out, and with how many of them.
+//! Keys of `fleet` and `scale`: which hosts run an experiment, and how many of them.
 
 use super::Form::{Choice, Count, Flag, Named, Span, Text};
 use super::{Key, key};
@@ -34,13 +34,13 @@ pub(crate) const FLEET: &[Key] = &[
     key("silence_timeout", Span, "15s", "a host that stays silent this long has failed"),
 ];
 
-/// Keys that say how agents are started: one of them.
+/// Keys that choose the launcher: exactly one is given.
 pub(crate) const LAUNCHERS: &[&str] = &["hosts", "local", "slurm", "kubernetes", "command"];
 
-/// Words of `sharing`.
+/// Values of `sharing`.
 pub(crate) const SHARING: &[&str] = &["own", "disjoint", "common", "neighbour"];
 
-/// Words of `on_host_failure`.
+/// Values of `on_host_failure`.
 pub(crate) const ON_HOST_FAILURE: &[&str] = &["go_on", "repeat_cell", "stop"];
 
 pub(crate) const SLURM: &[Key] = &[
@@ -69,7 +69,7 @@ pub(crate) const KUBERNETES: &[Key] = &[
     key("user", Count(0), "65532", "numeric user and group ID of the agent"),
 ];
 
-/// Words of `pull_policy`.
+/// Values of `pull_policy`.
 pub(crate) const PULL_POLICY: &[&str] = &["Always", "IfNotPresent", "Never"];
 
 pub(crate) const CLAIM: &[Key] =

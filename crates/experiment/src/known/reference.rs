@@ -1,4 +1,4 @@
-//! The reference tables of docs/experiment-reference.md, from the tables that the reader uses.
+//! The reference tables of docs/experiment-reference.md, generated from the tables that the reader uses.
 
 use super::*;
 use crate::kind::TargetKind;

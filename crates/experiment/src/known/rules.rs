@@ -1,4 +1,4 @@
-//! Keys of the rules of steady state.
+//! Keys of the steady-state rules.
 
 use super::Form::{Choice, Count, Flag, Share, Span};
 use super::{Key, key};
@@ -33,7 +33,7 @@ pub(crate) const STEADY_FIO: &[Key] = &[
     key("window", Span, "30s", "length of the window"),
 ];
 
-/// Words of fio's `metric`.
+/// Values of fio's `metric`.
 pub(crate) const FIO_METRIC: &[&str] = &["iops", "bw", "lat"];
 
 /// Names of the rules.

@@ -1,4 +1,4 @@
-//! Keys of a workload that say a part of its job: they mean there what they mean without a job, and can be crossed.
+//! Workload keys that set part of its job: they mean the same as without a job, and can be crossed.
 
 use super::{access, placement, think, weights};
 use crate::job::{Amount, BlockSizes, Directions, Distribution, Job, SizeChoice, Zone};
@@ -7,7 +7,7 @@ use crate::reader::Fields;
 use crate::tree::Node;
 use content::Check;
 
-/// A key, and where in a job the same stands.
+/// A key, and the equivalent path in a job.
 const PARTS: &[(&str, &[&str])] = &[
     ("access", &["pattern"]),
     ("block_size", &["block_sizes"]),
@@ -25,8 +25,8 @@ const PARTS: &[(&str, &[&str])] = &[
     ("cache", &["files", "layout", "invalidate"]),
 ];
 
-/// Puts what stands beside a job into it; what stands in both is a fault. Whether defaults hold is up to the job: what it
-/// says itself counts.
+/// Applies keys beside a job to the job; giving a value in both places is a fault. Defaults never override what the job
+/// says itself.
 pub(super) fn put_in(fields: &Fields<'_>, job: &mut Job, cache: Option<CacheControl>) -> Option<()> {
     let node = fields.get("job")?;
     let said = |path: &[&str]| stands_at(&node, path);
@@ -82,7 +82,7 @@ pub(super) fn put_in(fields: &Fields<'_>, job: &mut Job, cache: Option<CacheCont
     Some(())
 }
 
-/// Whether a job says this itself.
+/// Whether the job itself sets this.
 fn stands_at(job: &Node, path: &[&str]) -> bool {
     let Some((first, rest)) = path.split_first() else { return true };
     job.get(first).is_some_and(|part| stands_at(part, rest))
@@ -95,7 +95,7 @@ fn choice(sizes: Vec<WeightedSize>) -> SizeChoice {
     }
 }
 
-/// An access pattern as a job has it.
+/// Converts an access pattern to its form in a job.
 fn put_access(fields: &Fields<'_>, job: &mut Job) -> Option<()> {
     let distributed = |distribution| Directions::all(distribution);
     let pattern = &mut job.pattern;

@@ -1,4 +1,4 @@
-//! The section `fleet`: hosts, how agents are started on them, how they share the work.
+//! The section `fleet`: hosts, how agents are started on them, and how they share the work.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::reader::{Fields, Reader, one_of};
 use crate::source::Settings;
 use crate::tree::Node;
 
-/// The longest that anything of a fleet may take, in seconds.
+/// Maximum of any timeout of a fleet, in seconds.
 const LONGEST_S: f64 = 86_400.0;
 
-/// The fleet of the file, with the launcher of the command line; `None` without either, or when something is wrong.
+/// The file's fleet with the command line's launcher; `None` without either, or if something is wrong.
 pub(crate) fn fleet(reader: &Reader<'_>, node: Option<&Node>, settings: &Settings<'_>) -> Option<Fleet> {
     let before = reader.log.count();
     let Some(node) = node else {
@@ -64,13 +64,13 @@ pub(crate) fn fleet(reader: &Reader<'_>, node: Option<&Node>, settings: &Setting
         start_timeout_ms,
         silence_timeout_ms,
     };
-    // The hosts of the command line may be a few of those that the file knows.
+    // The hosts on the command line may be a subset of those in the file.
     let known = if settings.launcher.is_none() { fleet.host_names() } else { None };
     fleet.variables = variables(&fields, known.as_deref());
     (reader.log.count() == before).then_some(fleet)
 }
 
-/// How agents are started, when the file says it once.
+/// The launcher, which the file must give exactly once.
 fn launcher(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Launcher> {
     let given: Vec<_> = fields.entries().filter(|entry| LAUNCHERS.contains(&&*entry.key)).collect();
     if let [first, second, ..] = given.as_slice() {
@@ -106,7 +106,7 @@ fn launcher(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Launcher> {
     }
 }
 
-/// The hosts of a list or text, or of the file that `@file` names.
+/// The hosts of a list or text, or of the file named by `@file`.
 pub(super) fn hosts(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Vec<String>> {
     let reader = fields.reader;
     let node = fields.get("hosts")?;
@@ -141,7 +141,7 @@ pub(super) fn hosts(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Vec<
     }
 }
 
-/// Arguments of a command line: a list, or a text that is parted at its blanks.
+/// Command line arguments: a list, or a text split at spaces.
 pub(super) fn arguments(fields: &Fields<'_>, key: &str) -> Option<Vec<String>> {
     let reader = fields.reader;
     let Some(node) = fields.get(key) else { return (!fields.has(key)).then(Vec::new) };
@@ -158,7 +158,7 @@ pub(super) fn arguments(fields: &Fields<'_>, key: &str) -> Option<Vec<String>> {
     let words = ["password=", "token=", "secret="];
     let hidden = |text: &String| {
         let lower = text.to_ascii_lowercase();
-        // ssh's own switches of that name hold no password.
+        // ssh's own options with such names hold no password.
         !lower.contains("authentication=") && words.iter().any(|word| lower.contains(word))
     };
     let sshpass = all.windows(2).any(|pair| pair[0].ends_with("sshpass") && pair[1].starts_with("-p"));
@@ -184,7 +184,7 @@ pub(super) fn path(fields: &Fields<'_>, key: &str) -> Option<String> {
     Some(text)
 }
 
-/// Values by name.
+/// Texts by name.
 pub(super) fn texts(fields: &Fields<'_>, key: &str) -> BTreeMap<String, String> {
     if !fields.has(key) {
         return BTreeMap::new();
@@ -194,7 +194,7 @@ pub(super) fn texts(fields: &Fields<'_>, key: &str) -> BTreeMap<String, String> 
     below.entries().filter_map(|entry| Some((entry.key.to_string(), text(&entry.node)?))).collect()
 }
 
-/// The table of variables, with its ranges of hosts written out. `hosts` are those that there are.
+/// The table of variables, with its host ranges expanded. `hosts` are the existing ones.
 fn variables(fields: &Fields<'_>, hosts: Option<&[String]>) -> BTreeMap<String, BTreeMap<String, String>> {
     let reader = fields.reader;
     let mut all: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
@@ -236,7 +236,7 @@ fn variables(fields: &Fields<'_>, hosts: Option<&[String]>) -> BTreeMap<String, 
     all
 }
 
-/// A value of a table.
+/// A value in the table.
 fn value(reader: &Reader<'_>, name: &str, place: Place, node: &Node) -> Option<String> {
     let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if ALWAYS.contains(&name) {

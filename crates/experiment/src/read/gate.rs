@@ -10,7 +10,7 @@ use crate::tree::{Entry, Node};
 
 const EXAMPLES: &str = "write such as read.bandwidth >= 3 GB/s, write.p99 <= 5 ms or errors == 0";
 
-/// What a gate can look at, besides percentiles.
+/// The metrics of gates, besides percentiles.
 const METRICS: [&str; 8] = ["bandwidth", "bw", "rate", "iops", "mean", "max", "errors", "p99"];
 
 /// Longest first: `<=` before `<`.
@@ -45,18 +45,18 @@ pub(crate) fn gate(reader: &Reader<'_>, node: &Node, workloads: &[Entry]) -> Opt
     }
 }
 
-/// Reads a condition from its text, or says what is wrong and how to fix it.
+/// Parses a condition's text, or says what is wrong and how to fix it.
 fn read(text: &str) -> Result<Gate, (String, String)> {
     let wrong = |fault: String| (fault, EXAMPLES.to_owned());
     let found =
         COMPARISONS.iter().filter_map(|(sign, comparison)| Some((text.find(sign)?, *sign, *comparison)));
-    // The first sign counts, and of two that begin at one place the longer one, which comes first in the list.
+    // The first operator counts; of two at the same position the longer one, which comes first in the list.
     let Some((at, sign, comparison)) = found.min_by_key(|(at, ..)| *at) else {
         return Err(wrong(format!("{text:?} compares nothing: >=, <=, >, < or == is missing")));
     };
     let (left, right) = (text[..at].trim(), text[at + sign.len()..].trim());
     let (op, name) = match left.split_once('.') {
-        // `p99.9` has a point of its own.
+        // `p99.9` contains a dot of its own.
         Some((first, rest))
             if !first.starts_with(|c: char| c == 'p' && rest.starts_with(|c: char| c.is_ascii_digit())) =>
         {
@@ -84,7 +84,7 @@ fn read(text: &str) -> Result<Gate, (String, String)> {
     Ok(Gate { text: text.to_owned(), op, metric, comparison, limit })
 }
 
-/// What stands before the first point.
+/// Parses what precedes the first dot.
 fn operation(name: &str) -> Result<Option<OpKind>, (String, String)> {
     let name = name.trim();
     if name == "total" {
@@ -113,7 +113,7 @@ fn metric(name: &str) -> Result<GateMetric, (String, String)> {
             });
             match percent {
                 Some(percent) if percent > 0.0 && percent < 100.0 => {
-                    // 99.9 / 100 is not 0.999; the nearest float of the decimal is meant.
+                    // 99.9 / 100 is not 0.999; parse to get the float closest to the decimal.
                     let share = format!("{percent}e-2").parse().unwrap_or(percent / 100.0);
                     GateMetric::Percentile(share)
                 }

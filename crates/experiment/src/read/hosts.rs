@@ -1,5 +1,5 @@
-//! What each host of the fleet makes of a target with variables, checked when the file is read: nothing of it may fail
-//! hours later on one of a hundred hosts.
+//! Resolves targets with variables for each host of the fleet when the file is read, so that nothing fails hours later
+//! on one of a hundred hosts.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
@@ -16,18 +16,18 @@ use crate::plan::Cell;
 use crate::reader::{Fields, Reader};
 use crate::tree::{Node, Value};
 
-/// The hosts of the fleet with their variables; none without a fleet.
+/// The hosts of the fleet with their variables; empty without a fleet.
 pub(crate) struct Hosts<'f> {
     /// The fleet, if there is one.
     pub fleet: Option<&'f Fleet>,
-    /// Name and values of each host; of a stand-in where the names are not known before the start.
+    /// Name and values of each host, or of a stand-in if the names are unknown before the start.
     each: Vec<(String, BTreeMap<String, String>)>,
-    /// Texts that were right for all hosts: cells share their targets.
+    /// Texts already found valid for all hosts: cells share their targets.
     right: RefCell<HashSet<String>>,
 }
 
 impl<'f> Hosts<'f> {
-    /// All hosts, and what is wrong with the values of one of them.
+    /// All hosts, and what is wrong with the values of one of them, if anything.
     pub fn new(fleet: Option<&'f Fleet>) -> (Self, Option<String>) {
         let mut each = Vec::new();
         let mut wrong = None;
@@ -42,7 +42,7 @@ impl<'f> Hosts<'f> {
             if fleet.host_names().is_none()
                 && let Some((_, values)) = each.first_mut()
             {
-                // Any host may be the one that has a table of its own.
+                // Any host could be one with a table of its own.
                 for (name, value) in fleet.variables.values().flatten() {
                     values.entry(name.clone()).or_insert_with(|| value.clone());
                 }
@@ -51,7 +51,7 @@ impl<'f> Hosts<'f> {
         (Self { fleet, each, right: RefCell::default() }, wrong)
     }
 
-    /// A target's URL as the plan has it, and its kind: whole without a fleet; with one it keeps its variables.
+    /// A target's URL as stored in the plan, and its kind: complete without a fleet; with one it keeps its variables.
     pub fn url(&self, reader: &Reader<'_>, node: &Node, text: &str) -> Option<(String, &'static TargetKind)> {
         let kinds = reader.parameters.kinds();
         let check = |url: &str| match check_url(kinds, url) {
@@ -87,7 +87,7 @@ impl<'f> Hosts<'f> {
         Some((if self.fleet.is_some() { text.to_owned() } else { plain }, kind))
     }
 
-    /// An option's value as the plan has it.
+    /// An option's value as stored in the plan.
     pub fn option(&self, reader: &Reader<'_>, node: &Node, help: &OptionHelp) -> Option<String> {
         let Value::Scalar(text) = &node.value else { return option(reader, node, help) };
         let text = text.trim();
@@ -109,7 +109,7 @@ impl<'f> Hosts<'f> {
         Some(text.to_owned())
     }
 
-    /// The text itself when it names no variables; what it must not name is a fault.
+    /// The text itself if it contains no variables; disallowed ones are reported.
     fn without_names(&self, reader: &Reader<'_>, node: &Node, text: &str) -> Option<Option<String>> {
         let pieces = match pieces(text) {
             Ok(pieces) => pieces,
@@ -146,7 +146,7 @@ impl<'f> Hosts<'f> {
         Some((!named).then_some(plain))
     }
 
-    /// The text for each host; none when it was found right before.
+    /// The text for each host; empty if it was already found valid, `None` if it is invalid.
     fn whole(&self, reader: &Reader<'_>, node: &Node, text: &str) -> Option<Vec<(String, String)>> {
         if !self.right.borrow_mut().insert(text.to_owned()) {
             return Some(Vec::new());
@@ -166,7 +166,7 @@ impl<'f> Hosts<'f> {
         Some(all)
     }
 
-    /// How many hosts work on a cell: the number that `agents` gives; `None` means all.
+    /// Number of hosts that work on a cell, as given by `agents`; `None` for all.
     pub fn agents(&self, fields: &Fields<'_>) -> Option<u32> {
         let node = fields.get("agents")?;
         if matches!(&node.value, Value::Scalar(text) if text.trim() == "all") {
@@ -192,7 +192,7 @@ impl<'f> Hosts<'f> {
         Some(agents)
     }
 
-    /// What a fleet cannot do with a workload.
+    /// Reports what a fleet cannot do with a workload.
     pub fn check(&self, fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
         let Some(fleet) = self.fleet.filter(|fleet| fleet.sharing != Sharing::Own) else { return };
         let word = fleet.sharing.word();

@@ -1,4 +1,4 @@
-//! A workload with a job: one stream a worker over named files.
+//! A workload with a job: one stream per worker over named files.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::plan::{Arrivals, CacheControl, Cell, Stages, SteadyRule, Study};
 use crate::reader::Fields;
 use crate::{checks, from_node};
 
-/// Keys of a workload that no part of a job is, and what is written instead.
+/// Workload keys that do not apply to a job, and what to write instead.
 const WITHOUT_JOB: &[(&str, &str)] = &[
     ("objects", "files, or job: {files: {count: …}}"),
     ("object_size", "block_size, or job: {block_sizes: …}"),
 ];
 
-/// A cell whose workload is a job; its index, name and point are filled in by the caller. `None` when it cannot be read.
+/// A cell whose workload is a job; the caller fills in index, name and point. `None` if it is invalid.
 pub(super) fn cell(fields: &Fields<'_>, name: &str, shared: SharedKeys) -> Option<Cell> {
     let reader = fields.reader;
     let job: Option<Job> = fields.get("job").and_then(|node| from_node::read(reader, &node));
@@ -40,7 +40,7 @@ pub(super) fn cell(fields: &Fields<'_>, name: &str, shared: SharedKeys) -> Optio
         }
     }
     let ramp_s = stages.seconds("warm_up", 0.0);
-    // Measured from beginning to end unless a rule is asked for.
+    // The whole job is measured unless a rule is given.
     let steady = if fields.has("steady") { rules::steady(fields) } else { Some(SteadyRule::None) };
     let cache = rules::cache(fields, CacheControl::Keep);
     let (target, kind) = shared.target?;
@@ -101,7 +101,7 @@ pub(super) fn cell(fields: &Fields<'_>, name: &str, shared: SharedKeys) -> Optio
     Some(cell)
 }
 
-/// A job whose operations all have one rate has no other that says when they start.
+/// With a `rate` for all of a job's operations, nothing else may schedule their starts.
 fn one_schedule(fields: &Fields<'_>, job: &Job) {
     if job.replay.is_some() {
         let text = "what is replayed starts when its file says";
@@ -113,7 +113,7 @@ fn one_schedule(fields: &Fields<'_>, job: &Job) {
     }
 }
 
-/// Each measurement of a study ends by time, and the job goes on until then.
+/// Every measurement of a study ends by time, and the job continues until then.
 fn measure_trials(fields: &Fields<'_>, job: &mut Job, study: &Study) {
     let (name, seconds) = match study {
         Study::Find { trial_s, .. } => ("find", *trial_s),

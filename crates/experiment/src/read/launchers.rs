@@ -1,4 +1,4 @@
-//! Slurm, Kubernetes and commands as launchers of agents.
+//! Slurm, Kubernetes and custom commands as launchers of agents.
 
 use super::fleet::{arguments, hosts, path, texts};
 use crate::fleet::{ALWAYS, BRACES, Launcher, MAX_HOSTS, Piece, Pods, pieces};

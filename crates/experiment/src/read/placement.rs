@@ -5,10 +5,10 @@ use crate::known::PLACEMENT;
 use crate::reader::Fields;
 use crate::tree::Node;
 
-/// Cores and nodes beyond this are a slip of the pen.
+/// Higher core and node numbers are typing errors.
 const MOST: u32 = 1 << 16;
 
-/// The placement of a workload; nothing when it does not give one.
+/// The placement of a workload; `None` if it does not give one.
 pub(crate) fn placement(fields: &Fields<'_>) -> Option<Placement> {
     if !fields.has("placement") {
         return None;

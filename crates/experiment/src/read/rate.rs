@@ -1,4 +1,4 @@
-//! When operations are meant to start.
+//! When operations are scheduled to start.
 
 use crate::known::{Key, RAMP, RATE, STEP, TIME};
 use crate::plan::{Arrivals, RateFrom, RateStep};
@@ -15,7 +15,7 @@ pub(super) fn arrivals(fields: &Fields<'_>) -> Option<Arrivals> {
         }
         if text.trim() == "poisson" {
             if fields.has("find") || fields.has("sweep") {
-                // The study chooses the rates, this how the operations of each are spread.
+                // The study chooses the rates; this sets how the starts are distributed at each rate.
                 return Some(Arrivals::Poisson { ops_per_s: 0.0 });
             }
             reader.fault(&node, "poisson needs its rate", "write rate: {poisson: 1000/s}");
@@ -108,7 +108,7 @@ fn times(reader: &Reader<'_>, entry: &Entry) -> Option<Arrivals> {
     Some(Arrivals::Times { times })
 }
 
-/// A map all of whose keys must be there.
+/// A map in which all keys are required.
 fn part<'r>(
     reader: &'r Reader<'r>,
     what: &str,

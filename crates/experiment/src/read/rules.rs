@@ -75,7 +75,7 @@ fn rule(
     (reader.log.count() == before).then_some(rule)
 }
 
-/// Whole seconds, because that is how long an interval is.
+/// Whole seconds, because an interval is one second long.
 fn at_least_one(fields: &Fields<'_>, key: &str, default: f64) -> f64 {
     let seconds = fields.seconds(key, default);
     if seconds < 1.0 || seconds.fract() != 0.0 {
@@ -84,7 +84,7 @@ fn at_least_one(fields: &Fields<'_>, key: &str, default: f64) -> f64 {
     seconds
 }
 
-/// How many seconds a rule looks at before it can decide.
+/// Minimum number of seconds a rule needs before it can decide.
 pub(crate) fn shortest(rule: &SteadyRule) -> f64 {
     match rule {
         SteadyRule::Default(_) | SteadyRule::None => 0.0,
@@ -95,7 +95,7 @@ pub(crate) fn shortest(rule: &SteadyRule) -> f64 {
     }
 }
 
-/// What happens when operations fail.
+/// What to do when operations fail.
 pub(super) fn errors(fields: &Fields<'_>) -> Option<ErrorPolicy> {
     let reader = fields.reader;
     let Some(node) = fields.get("errors") else { return Some(ErrorPolicy::Continue) };
@@ -113,7 +113,7 @@ pub(super) fn errors(fields: &Fields<'_>) -> Option<ErrorPolicy> {
     }
 }
 
-/// What happens to caches before a cell.
+/// What to do with caches before a cell.
 pub(super) fn cache(fields: &Fields<'_>, default: CacheControl) -> Option<CacheControl> {
     let Some(node) = fields.get("cache") else { return Some(default) };
     Some(match fields.reader.choice(&node, "cache control", CACHE)? {

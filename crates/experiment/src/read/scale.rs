@@ -1,4 +1,4 @@
-//! `scale`: the axis of a matrix that repeats workloads with more and more agents, or addresses of the target.
+//! `scale`: the matrix axis that repeats workloads with an increasing number of agents, or of the target's addresses.
 
 use super::hosts::Hosts;
 use crate::axis::{Axis, Reach};
@@ -6,13 +6,13 @@ use crate::known::SCALE;
 use crate::reader::{Fields, Reader};
 use crate::tree::{Node, Value};
 
-/// The path that `agents` is crossed by.
+/// The path for the axis of agents.
 const AGENTS: &str = "agents";
 
-/// The option of targets that says how many of their addresses are used.
+/// The target option that sets how many of its addresses are used.
 const ADDRESSES: &str = "target.use_addresses";
 
-/// The axes of a scale; none for `none`.
+/// The axes of a scale; empty for `none`.
 pub(crate) fn axes(reader: &Reader<'_>, node: &Node, hosts: &Hosts<'_>) -> Vec<Axis> {
     let Some(node) = reader.resolve(node) else { return Vec::new() };
     let is = |word: &str| matches!(&node.value, Value::Scalar(text) if text.trim() == word);
@@ -84,7 +84,7 @@ fn agents(reader: &Reader<'_>, node: &Node, hosts: &Hosts<'_>) -> Option<Axis> {
             return None;
         }
         match values.iter().any(|(_, other)| *other == text) {
-            // All may be one of the numbers.
+            // `all` may already be one of the numbers.
             true if all => {}
             true => {
                 reader.fault(&item, format!("{text} is in the list twice"), "write each number once");

@@ -7,7 +7,7 @@ use crate::known::{MEASURE, PREPARE, STAGES};
 use crate::plan::{Prepare, Stages, SteadyRule, WeightedOp};
 use crate::reader::Fields;
 
-/// The longest measurement unless the file says otherwise, in seconds.
+/// Default maximum length of a measurement, in seconds.
 const AT_MOST_S: f64 = 1800.0;
 
 /// The stages of a cell.
@@ -22,7 +22,7 @@ pub(super) fn stages(
     let stages = fields.below("stages", "stages", None);
     stages.check_keys(STAGES);
     let verify_stage = stages.flag("verify", verify);
-    // Such loads make what they use; but what was never written cannot be verified.
+    // Such loads create what they use; but data that was never written cannot be verified.
     let own = |op: OpKind| matches!(op.traits().subject, OpSubject::OwnMaking | OpSubject::Either);
     let made_by_itself =
         !verify && !verify_stage && !ops.is_empty() && ops.iter().all(|weighted| own(weighted.op));
@@ -73,7 +73,7 @@ pub(super) fn stages(
     (reader.log.count() == before).then_some(read)
 }
 
-/// Seconds as people write them.
+/// Formats seconds the way people write them.
 pub(super) fn span(seconds: f64) -> String {
     match std::time::Duration::try_from_secs_f64(seconds) {
         Ok(duration) => units::Span(duration).to_string(),

@@ -5,7 +5,7 @@ use crate::plan::{Arrivals, GateMetric, GateOperator, Study};
 use crate::reader::Fields;
 use crate::tree::Value;
 
-/// The study of a workload, if it is one.
+/// The study of a workload, if it has one.
 pub(super) fn study(fields: &Fields<'_>, arrivals: Option<&Arrivals>) -> Option<Study> {
     let reader = fields.reader;
     let (find, sweep) = (fields.has("find"), fields.has("sweep"));

@@ -14,14 +14,14 @@ use crate::plan::Target;
 use crate::reader::{Fields, Reader};
 use crate::tree::{Entry, Node, Value};
 
-/// Checks every target of the file, those too that no workload uses.
+/// Checks every target of the file, including unused ones.
 pub(crate) fn check_targets(reader: &Reader<'_>, scene: &Scene<'_>) {
     for entry in scene.targets {
         target(reader, scene.hosts, entry);
     }
 }
 
-/// The target of a cell: as the file has it, with what the matrix says.
+/// The target of a cell: from the file, with the matrix values applied.
 pub(super) fn target(
     reader: &Reader<'_>,
     hosts: &Hosts<'_>,
@@ -29,7 +29,7 @@ pub(super) fn target(
 ) -> Option<(Target, &'static TargetKind)> {
     let before = reader.log.count();
     let node = reader.resolve(&entry.node)?;
-    // A URL alone is a target without options.
+    // A bare URL is a target without options.
     let node = match &node.value {
         Value::Scalar(_) => {
             let place = node.place;
@@ -64,7 +64,7 @@ pub(super) fn target(
     (reader.log.count() == before).then_some((target, kind))
 }
 
-/// The keys of a target: its URL and its options.
+/// Checks a target's keys: its URL and its options.
 fn check_options(fields: &Fields<'_>, kind: &TargetKind) {
     const URL: Key = Key { name: "url", form: Form::Text, default: "", about: "" };
     let known: Vec<Key> =
@@ -102,7 +102,7 @@ fn check_options(fields: &Fields<'_>, kind: &TargetKind) {
     }
 }
 
-/// An option's value in the form that plans have.
+/// An option's value in the form used in plans.
 pub(super) fn option(reader: &Reader<'_>, node: &Node, help: &OptionHelp) -> Option<String> {
     match help.kind {
         OptionKind::Flag => reader.flag(node).map(|flag| flag.to_string()),

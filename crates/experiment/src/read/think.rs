@@ -4,7 +4,7 @@ use crate::job::Think;
 use crate::known::THINK;
 use crate::reader::Fields;
 
-/// The pauses of a workload; nothing when it makes none.
+/// The pauses of a workload; `None` if it has none.
 pub(super) fn think(fields: &Fields<'_>) -> Option<Think> {
     if !fields.has("think") {
         return None;
@@ -23,7 +23,7 @@ pub(super) fn think(fields: &Fields<'_>) -> Option<Think> {
         think.fault("after", "a pause comes after operations or after a time", "remove after, or after_time");
     }
     let after = think.count("after", 1, u32::MAX, 1);
-    // Nothing to be left out of what is stored.
+    // 0 stands for the default, which is omitted when stored.
     let after = if think.has("after") { after } else { 0 };
     (pause_s > 0.0).then_some(Think { pause_s, spin_s, after, count_begun: false, after_s })
 }

@@ -1,4 +1,4 @@
-//! A target's URL, checked as far as it can be without asking anybody, with the options in it.
+//! Checks a target's URL and its options, as far as possible without any I/O.
 
 use crate::kind::TargetKind;
 use crate::url::TargetUrl;
@@ -9,7 +9,7 @@ type Wrong = (String, String);
 /// The kind of target that a URL names.
 ///
 /// # Errors
-/// What is wrong with it or with the value of an option in it, and what to write instead.
+/// What is wrong with it or with one of its options' values, and what to write instead.
 pub(super) fn check_url(kinds: &[&'static TargetKind], url: &str) -> Result<&'static TargetKind, Wrong> {
     let url = TargetUrl::parse(kinds, url).map_err(|fault| (fault.text, fault.hint))?;
     let kind = url.kind();

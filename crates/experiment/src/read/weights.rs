@@ -8,7 +8,7 @@ use crate::plan::{WeightedOp, WeightedSize};
 use crate::reader::{Fields, Reader};
 use crate::tree::{Node, Value};
 
-/// Percentages are rounded by those who write them: 33.3 three times is meant to be all.
+/// Tolerance for rounded percentages: three times 33.3 is meant to be the whole.
 const ROUNDING: f64 = 0.0015;
 
 /// The operations of a workload.
@@ -57,7 +57,7 @@ pub(super) fn ops(fields: &Fields<'_>) -> Option<Vec<WeightedOp>> {
     }
 }
 
-/// A list of operations as a map of even shares.
+/// A list of operations rewritten as a map with equal shares.
 fn even_shares(node: &Node) -> String {
     let Value::List(items) = &node.value else { return "read".into() };
     match items.as_slice() {
@@ -71,7 +71,7 @@ fn even_shares(node: &Node) -> String {
     }
 }
 
-/// The block sizes of a workload; `default` when none is given.
+/// The block sizes of a workload; `default` if none is given.
 pub(super) fn block_sizes(fields: &Fields<'_>, default: u64) -> Option<Vec<WeightedSize>> {
     let reader = fields.reader;
     let Some(node) = fields.get("block_size") else {

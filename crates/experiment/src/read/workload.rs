@@ -15,20 +15,20 @@ use crate::plan::{Arrivals, CacheControl, Cell, ErrorPolicy, Gate, Study, Target
 use crate::reader::{Fields, Reader};
 use crate::tree::{Entry, Node, Value};
 
-/// The longest that an operation may take where nothing is said, in seconds.
+/// Default maximum duration of an operation, in seconds.
 pub(crate) const USUAL_OP_TIMEOUT_S: f64 = 60.0;
 
-/// The parts of the file that cells are made of.
+/// The parts of the file from which cells are built.
 pub(crate) struct Scene<'a> {
     pub root: &'a Node,
     pub targets: &'a [Entry],
     pub hosts: &'a Hosts<'a>,
 }
 
-/// Reads one cell; its index, name and point are filled in by the caller. `None` when anything is wrong with it.
+/// Reads one cell; the caller fills in index, name and point. `None` if anything is wrong with it.
 pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> Option<Cell> {
     let before = reader.log.count();
-    // What the file gives for all workloads lies lowest.
+    // Values given for all workloads have the lowest precedence.
     let shared: Vec<Entry> =
         scene.root.entries().iter().filter(|entry| SHARED.contains(&&*entry.key)).cloned().collect();
     let defaults = scene.root.get("defaults").cloned();
@@ -66,7 +66,7 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
     cell.filter(|_| reader.log.count() == before)
 }
 
-/// The longest that an operation may take, in seconds; `none`: as long as it takes.
+/// Maximum duration of an operation in seconds; `none` for no limit.
 fn op_timeout(fields: &Fields<'_>) -> f64 {
     let node = fields.get("op_timeout");
     if node.is_some_and(|node| matches!(&node.value, Value::Scalar(text) if text.trim() == "none")) {
@@ -79,7 +79,7 @@ fn op_timeout(fields: &Fields<'_>) -> f64 {
     seconds
 }
 
-/// What every load has, as read; `None` where something is wrong.
+/// The keys common to all loads; fields are `None` if invalid.
 pub(super) struct SharedKeys {
     pub target: Option<(Target, &'static TargetKind)>,
     pub ops: Option<Vec<WeightedOp>>,
@@ -93,20 +93,20 @@ pub(super) struct SharedKeys {
     pub op_timeout_s: f64,
     pub errors: Option<ErrorPolicy>,
     pub gates: Option<Vec<Gate>>,
-    /// Of the experiment.
+    /// The experiment's seed.
     pub seed: u64,
-    /// Faults before anything of the workload was read.
+    /// Number of faults before anything of the workload was read.
     pub faults_before: usize,
 }
 
-/// The experiment's seed; what is wrong with it is told where the top of the file is read.
+/// The experiment's seed; an invalid one is reported where the top of the file is read.
 fn seed_of(reader: &Reader<'_>, root: &Node) -> u64 {
     let node = root.get("seed").and_then(|node| reader.resolve(node));
     let digits = node.map(|node| node.text().replace('_', ""));
     digits.and_then(|digits| digits.parse().ok()).unwrap_or(super::USUAL_SEED)
 }
 
-/// A cell whose lanes draw their operations each for itself.
+/// A cell whose lanes draw their operations independently.
 fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: SharedKeys) -> Option<Cell> {
     let reader = fields.reader;
     let SharedKeys { target, ops, faults_before, .. } = shared;
@@ -174,7 +174,7 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
         group: None,
         agents: shared.agents,
     };
-    // What is wrong in itself would only be told a second time.
+    // If something is already invalid, combination checks would only report it again.
     if reader.log.count() == faults_before {
         checks::cell(fields, kind, &cell);
         scene.hosts.check(fields, kind, &cell);
@@ -182,7 +182,7 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
     Some(cell)
 }
 
-/// The target that a workload names, or the only one.
+/// The target named by a workload, or the only one.
 fn target_of(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<(Target, &'static TargetKind)> {
     let reader = fields.reader;
     let names = || scene.targets.iter().map(|entry| &*entry.key);
@@ -216,7 +216,7 @@ fn target_of(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<(Target, &'static
     target::target(reader, scene.hosts, entry)
 }
 
-/// How much data there is.
+/// The size of the data set.
 struct Shape {
     files: u64,
     file_bytes: u64,
@@ -269,14 +269,14 @@ impl Shape {
         if files.checked_mul(file_bytes).is_none_or(|total| total > 1 << 60) {
             fields.fault(size_key, "this is more than 1 EiB of data", "use fewer or smaller ones");
         }
-        // A block larger than the file would be a fault of its own that nobody made.
+        // A default block larger than the file would cause a fault that is not the user's.
         let default_block = if objects { file_bytes.max(1) } else { 4096.min(file_bytes.max(1)) };
         let default_block = if device { 4096 } else { default_block };
         Self { files, file_bytes, default_block }
     }
 }
 
-/// The gates of the workload itself, all of which it must be able to pass.
+/// The workload's own gates, all of which must apply to it.
 pub(super) fn own_gates(fields: &Fields<'_>) -> Option<Vec<Gate>> {
     match fields.get("gates") {
         Some(node) => {
@@ -286,7 +286,7 @@ pub(super) fn own_gates(fields: &Fields<'_>) -> Option<Vec<Gate>> {
     }
 }
 
-/// A list of gates with their places. The names of `workloads` are no operations, which is said.
+/// A list of gates with their places. Using a name from `workloads` as an operation is reported as such.
 pub(crate) fn gates(reader: &Reader<'_>, node: &Node, workloads: &[Entry]) -> Option<Vec<(Gate, Node)>> {
     if matches!(node.value, Value::Map(_)) {
         reader.fault(node, "gates are a list of conditions", "write gates: [read.p99 <= 5 ms, errors == 0]");

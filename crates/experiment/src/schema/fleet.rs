@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{object, or_nothing, reference};
 use crate::known;
 
-/// What is referred to by name.
+/// The named definitions.
 pub(super) fn definitions() -> Map<String, Value> {
     let list = |items: Value| json!({"type": "array", "items": items, "minItems": 1});
     let all = json!({
@@ -35,7 +35,7 @@ pub(super) fn definitions() -> Map<String, Value> {
     }
 }
 
-/// A fleet: all keys, and one that says how agents are started, unless the command line does.
+/// A fleet: all keys, one of which chooses the launcher unless the command line does.
 fn fleet() -> Value {
     let mut out = object(known::FLEET, &[]);
     for name in known::LAUNCHERS {
