@@ -1,4 +1,4 @@
-//! Jobs as an experiment file that people read and change.
+//! Converts jobs into an experiment file that people can read and change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use experiment::{Plan, Reporting};
 
 use crate::{OptionSupport, Warning, find_option};
 
-/// Options that only say how figures are shown in fio's shapes.
+/// Options that only affect how figures are shown in fio's formats.
 const SHOWN_ONLY: &[&str] = &[
     "description",
     "unit_base",
@@ -29,8 +29,8 @@ const SHOWN_ONLY: &[&str] = &[
     "significant_figures",
 ];
 
-/// The plan without what only fio's shapes are made from, and without groups where all jobs run one after the other, as cells do
-/// anyway. It loads and measures the same.
+/// The plan without anything used only by fio's output formats, and without groups where all jobs run one after the
+/// other, as cells do anyway. Its load and measurement are the same.
 pub fn plain(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     for cell in &mut plan.cells {
@@ -52,8 +52,8 @@ pub fn plain(plan: &Plan) -> Plan {
     plan
 }
 
-/// The experiment file that the jobs of a plan stand for: `manometer run` on it does the same. What fio says and an experiment
-/// cannot is a comment. `None` when a cell has no job.
+/// The experiment file that is equivalent to a plan's jobs: `manometer run` on it does the same. Anything that an
+/// experiment cannot express becomes a comment. `None` if a cell has no job.
 pub fn convert(plan: &Plan, warnings: &[Warning]) -> Option<String> {
     let mut text = String::new();
     let mut remarks: Vec<String> = warnings.iter().map(|warning| warning.0.text.clone()).collect();
@@ -61,14 +61,14 @@ pub fn convert(plan: &Plan, warnings: &[Warning]) -> Option<String> {
     if !remarks.is_empty() {
         text.push_str("# Without a counterpart here:\n");
         for remark in remarks {
-            // A string has room for everything.
+            // Writing to a String cannot fail.
             let _ = writeln!(text, "#   {}", remark.replace(['\n', '\r'], " "));
         }
     }
     Some(text + &experiment::convert(&plain(plan))?)
 }
 
-/// Options of the jobs that have no effect on what is done, each with the reason and the jobs that have it.
+/// Options of the jobs without effect on the load, each with the reason and the jobs that have it.
 fn without_counterpart(plan: &Plan) -> Vec<String> {
     let mut found: BTreeMap<(String, String), BTreeSet<&str>> = BTreeMap::new();
     for cell in &plan.cells {

@@ -1,8 +1,9 @@
-//! fio: job files become a plan, and what a run found is shown in fio's shapes.
+//! fio compatibility: turns job files into a plan, and shows a run's results in fio's formats.
 //!
-//! The language becomes a [`JobScript`], a script becomes a [`Plan`](experiment::Plan), and a run of that becomes text, lines of fields or
-//! JSON ([`output`]). The language, the meanings of options and the figures are facts of fio 3.33 and its HOWTO; nothing is taken
-//! from its source. No I/O: texts of included files and environment variables come through closures, output goes to a writer.
+//! The language is parsed into a [`JobScript`], a script becomes a [`Plan`](experiment::Plan), and a run of it becomes
+//! text, lines of fields or JSON ([`output`]). The language, the meanings of options and the figures follow fio 3.33
+//! and its HOWTO; nothing is taken from its source. No I/O: closures supply included files and environment variables,
+//! and output goes to a writer.
 
 mod convert;
 mod language;

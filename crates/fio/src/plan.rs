@@ -1,4 +1,4 @@
-//! A script becomes a plan.
+//! Turns a script into a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +6,14 @@ use super::meaning::{Asked, groups, meaning};
 use super::{JobScript, ScriptFault, ScriptFaults, Warning};
 use experiment::{CacheControl, Cell, ConcurrentCells, ErrorPolicy, Plan};
 
-/// What stands outside of job files and means something for them.
+/// Context outside the job files that affects their meaning.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// The directory that names of files are relative to: absolute.
+    /// The directory for relative file names: absolute.
     pub directory: &'a str,
     /// Cores of this machine.
     pub cpus: u32,
-    /// The seed of jobs that differ with each run (`randrepeat=0`).
+    /// Seed of jobs that differ in each run (`randrepeat=0`).
     pub seed: u64,
     /// A file's bytes (`buffer_pattern='file'`), or why it cannot be read.
     pub read_file: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
@@ -29,17 +29,17 @@ impl std::fmt::Debug for Surroundings<'_> {
     }
 }
 
-/// The plan that job files stand for: a section is a cell, or with `numjobs` and without `group_reporting` a cell for each
+/// The plan for job files: a section becomes a cell, or with `numjobs` and without `group_reporting` a cell for each
 /// clone. Cells with the same group number run at the same time.
 ///
 /// # Errors
-/// Everything that is wrong, with its place.
+/// All faults, with their positions.
 pub fn plan(script: &JobScript, around: &Surroundings<'_>) -> Result<(Plan, Vec<Warning>), ScriptFaults> {
     let sections: Vec<Asked<'_>> =
         script.sections.iter().map(|section| Asked::new(section, around)).collect();
     let places = groups(&sections);
     let mut cells: Vec<Cell> = Vec::new();
-    // The last cell of each section, for those that wait for it.
+    // The last cell of each section, for sections that wait for it.
     let mut last_cells = Vec::new();
     let (mut names, mut clones_before) = (BTreeSet::new(), 0);
     for (number, (asked, place)) in sections.iter().zip(&places).enumerate() {
@@ -87,7 +87,7 @@ pub fn plan(script: &JobScript, around: &Surroundings<'_>) -> Result<(Plan, Vec<
     let mut warnings = Vec::new();
     for asked in sections {
         let (found, warned) = asked.finish();
-        // What a global section says wrongly is told once.
+        // A fault in a global section is reported once.
         found.into_iter().for_each(|fault| {
             if !faults.contains(&fault) {
                 faults.push(fault)
@@ -108,7 +108,7 @@ pub fn plan(script: &JobScript, around: &Surroundings<'_>) -> Result<(Plan, Vec<
     }
 }
 
-/// What is shown alone needs no number.
+/// A job reported alone needs no report number.
 fn leave_out_single_reports(cells: &mut [Cell]) {
     let mut counts: BTreeMap<Option<u32>, usize> = BTreeMap::new();
     for group in cells.iter().filter_map(|cell| cell.group) {
@@ -121,7 +121,7 @@ fn leave_out_single_reports(cells: &mut [Cell]) {
     }
 }
 
-/// The name of the first file without its ending, or of the first job of the command line.
+/// The name of the first file without its extension, or of the first job on the command line.
 fn name_of(script: &JobScript) -> String {
     let Some(first) = script.sections.first() else { return "jobs".to_owned() };
     let file = first.origin.file.rsplit('/').next().unwrap_or("");
@@ -131,7 +131,7 @@ fn name_of(script: &JobScript) -> String {
     }
 }
 
-/// The name, or with a number behind it when it is taken.
+/// The name, with a number appended if it is taken.
 fn free_name(name: &str, taken: &mut BTreeSet<String>) -> String {
     let numbered = |number: u32| if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
     let free = (1..).map(numbered).find(|name| !taken.contains(name)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Every job file of `tests/fio`, written as an experiment file, stands for the same plan.
+//! Every job file in `tests/fio`, converted to an experiment file, yields the same plan.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn job_files() -> Vec<PathBuf> {
     all
 }
 
-/// The plan of a job file; `None` where it is one that is refused.
+/// The plan of a job file; `None` if the file is refused.
 fn plan_of(path: &Path) -> Option<Plan> {
     let text = std::fs::read_to_string(path).unwrap();
     let arguments = text.lines().find_map(|line| line.strip_prefix("; arguments: ")).unwrap_or_default();
@@ -50,7 +50,7 @@ fn plan_of(path: &Path) -> Option<Plan> {
     fio::plan(&script, &around).ok().map(|(plan, _)| plan)
 }
 
-/// What a cell does, without the names by which it and its target are called.
+/// A cell without its own name and its target's name.
 fn deed(cell: &Cell) -> Cell {
     let mut deed =
         Cell { name: String::new(), workload_name: String::new(), point: Default::default(), ..cell.clone() };

@@ -1,11 +1,11 @@
-//! The language of fio job files, as fio 3.33 reads it (each case was tried with the program), and what is refused.
+//! The language of fio job files as fio 3.33 reads it (each case was tried with the program), and what is refused.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use std::collections::BTreeMap;
 
 use fio::{Input, JobScript, Reading, Warning, read, split_arguments};
 
-/// Files that can be included, environment variables, and the choice of sections.
+/// Includable files, environment variables, and the selected sections.
 #[derive(Default)]
 struct World {
     files: BTreeMap<&'static str, &'static str>,
@@ -105,7 +105,7 @@ fn included_files() {
     let script = world.file("[a]\ninclude inc.fio\nsize=1k\n").unwrap();
     assert_eq!(shown(&script), ["a: bs=2k iodepth=4 size=1k"]);
 
-    // Beside the including file when it is not in the current directory; its faults name it.
+    // Looked up beside the including file if it is not in the current directory; its faults name it.
     let files =
         [("dir/beside.fio", "bs=oops\n"), ("dir/sections.fio", "[x]\n"), ("loop.fio", "include loop.fio\n")];
     let world = World { files: files.into(), ..World::default() };
@@ -133,7 +133,7 @@ fn several_files_and_chosen_sections() {
 
     let chosen = World { sections: vec!["c".into(), "a".into()], ..World::default() };
     assert_eq!(shown(&chosen.read(&[one, two]).unwrap().0), ["a: bs=2k", "c: rw=write"]);
-    // What stands in other sections is not looked at.
+    // The content of other sections is ignored.
     let wrong = Input::File { name: "three", bytes: b"[x]\nnonsense\n[a]\n[c]\n" };
     assert_eq!(shown(&chosen.read(&[wrong]).unwrap().0), ["a:", "c:"]);
     let none = World { sections: vec!["d".into()], ..World::default() };
@@ -151,10 +151,10 @@ fn jobs_on_the_command_line() {
         jobs(&["--name=a", "--nice", "-5", "--time_based"]),
         Ok(vec!["a: nice=-5 time_based".to_owned()])
     );
-    // Environment variables are the shell's business, keywords are not.
+    // Environment variables are up to the shell, keywords are not.
     assert_eq!(jobs(&["--name=a", "--bs=$pagesize"]), Ok(vec!["a: bs=4096".to_owned()]));
     assert_eq!(jobs(&["--name=a", "--filename=${X}"]), Ok(vec!["a: filename=${X}".to_owned()]));
-    // Options before the jobs hold for the first file too, and for no other.
+    // Options before the jobs also apply to the first file, and to no other.
     let files = [("one", "[x]\n"), ("two", "[y]\n")];
     let expected = Ok(vec!["a: bs=8k".to_owned(), "x: bs=8k".to_owned(), "y:".to_owned()]);
     assert_eq!(command_line(&["--bs=8k", "--name=a"], &files), expected);
@@ -267,7 +267,7 @@ fn absent_options_that_ask_for_nothing_pass_and_others_can_be_let_pass() {
     assert_eq!(shown(&script), ["a: bs=4k"]);
     let warnings: Vec<String> = warnings.iter().map(|warning| warning.0.text.clone()).collect();
     assert_eq!(warnings.len(), 3, "{warnings:?}");
-    // A wrong value is wrong all the same.
+    // A wrong value remains an error.
     assert!(lenient.file("[a]\nbs=x\n").is_err());
 }
 

@@ -1,5 +1,5 @@
-//! Anything at all makes a script or faults with a line, and never a panic: random bytes, and job files with words, lines and
-//! characters changed, for a time (`MANOMETER_FUZZ_SECONDS`, default 1). A failing case names its seed.
+//! Any input yields a script or faults with a line, and never a panic: random bytes, and job files with words, lines
+//! and characters changed, for a while (`MANOMETER_FUZZ_SECONDS`, default 1). A failing case prints its seed.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 #[path = "../../targets/tests/random/mod.rs"]
@@ -113,7 +113,7 @@ fn mutated(random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// How many lines the files have that a fault can stand in.
+/// Number of lines of a file to which a fault can point.
 fn lines_of(file: &str, bytes: &[u8]) -> usize {
     let text = if file == "inc.fio" { INCLUDED } else { bytes };
     text.iter().filter(|byte| **byte == b'\n').count() + 1
@@ -181,7 +181,7 @@ fn anything_makes_a_script_or_faults_with_a_line() {
             Err(_) => panic!("seed {seed} fails:\n{}", String::from_utf8_lossy(&bytes)),
         }
     }
-    // Mutations are small enough that some files stay right.
+    // Mutations are small enough that some files stay valid.
     assert!(scripts > 0, "{seed} cases and no script");
 }
 

@@ -1,4 +1,4 @@
-//! The table of fio's options is complete, consistent, and is the one in docs.
+//! The table of fio's options is complete, consistent, and matches the documentation.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use std::collections::BTreeSet;

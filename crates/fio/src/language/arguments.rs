@@ -1,4 +1,4 @@
-//! fio's command line: options of the program, options of jobs, job files.
+//! fio's command line: program options, job options, job files.
 
 use super::faults::{ScriptFault, ScriptFaults, Warning};
 use super::lines::{COMMAND_LINE, RawOption};
@@ -6,44 +6,44 @@ use super::options::{FioOption, OptionSupport, ValueKind, every_option, find_arg
 use super::section::Origin;
 use experiment::nearest;
 
-/// The command line, taken apart.
+/// The parsed command line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arguments {
-    /// Options of the program, in their order.
+    /// Program options, in order.
     pub program: Vec<ProgramArgument>,
-    /// Options of jobs, in their order: for [`Input::Arguments`](super::Input).
+    /// Job options, in order, for [`Input::Arguments`](super::Input).
     pub jobs: Vec<JobArgument>,
-    /// Job files, in their order; `-` is standard input.
+    /// Job files, in order; `-` is standard input.
     pub files: Vec<String>,
 }
 
-/// An option of the program.
+/// A program option.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramArgument {
-    /// Which.
+    /// The option.
     pub option: &'static FioOption,
-    /// What stands behind it.
+    /// Its value.
     pub value: Option<String>,
-    /// Where it stands.
+    /// Its position.
     pub origin: Origin,
 }
 
-/// An option of a job as it stands on the command line.
+/// A job option as written on the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobArgument(pub(super) RawOption);
 
 impl Arguments {
-    /// The option of the program is there.
+    /// Whether a program option is present.
     pub fn has(&self, name: &str) -> bool {
         self.program.iter().any(|argument| argument.option.name == name)
     }
 
-    /// The value of an option of the program; the last one when there are several.
+    /// The value of a program option; the last one if it is repeated.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.program.iter().rev().find(|argument| argument.option.name == name)?.value.as_deref()
     }
 
-    /// All values of an option of the program, in their order.
+    /// All values of a program option, in order.
     pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> + 'a {
         self.program
             .iter()
@@ -52,11 +52,11 @@ impl Arguments {
     }
 }
 
-/// Takes the command line apart: `--bs=4k`, `--bs 4k` and `-bs=4k` are the same, as in fio; what is no option is a job file,
-/// wherever it stands; after `--` everything is.
+/// Parses the command line: `--bs=4k`, `--bs 4k` and `-bs=4k` are equivalent, as in fio; every non-option argument is a
+/// job file, wherever it occurs, and so is everything after `--`.
 ///
 /// # Errors
-/// Options that are unknown, not supported (without `--ignore-unsupported`), or lack their value.
+/// Options that are unknown, unsupported (without `--ignore-unsupported`), or lack their value.
 pub fn split_arguments(arguments: &[String]) -> Result<(Arguments, Vec<Warning>), ScriptFaults> {
     let ignore = arguments.iter().take_while(|text| *text != "--").any(|text| text == "--ignore-unsupported");
     let (mut split, mut faults, mut warnings) = (Arguments::default(), Vec::new(), Vec::new());
@@ -100,7 +100,7 @@ pub fn split_arguments(arguments: &[String]) -> Result<(Arguments, Vec<Warning>)
     }
 }
 
-/// What may be an option's value as an argument of its own: `-5` too.
+/// Whether an argument may be the value of the option before it: `-5` may.
 fn is_value(next: &str) -> bool {
     match next.strip_prefix('-') {
         Some(rest) => rest.starts_with(|c: char| c.is_ascii_digit()),

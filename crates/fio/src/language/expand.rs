@@ -4,11 +4,11 @@ use super::lines::LONGEST_LINE;
 use super::script::Reading;
 use super::values;
 
-/// The value with `${NAME}` (in job files) and `$pagesize`, `$mb_memory`, `$ncpus` put in. With a keyword in it, a value that is
-/// arithmetic, `8*$ncpus`, is calculated.
+/// Substitutes `${NAME}` (in job files) and `$pagesize`, `$mb_memory`, `$ncpus` in a value. A value with such a keyword
+/// is then evaluated if it is arithmetic, such as `8*$ncpus`.
 ///
 /// # Errors
-/// It becomes too long.
+/// The result is too long.
 pub(super) fn expand(value: &str, with_environment: bool, reading: &Reading<'_>) -> Result<String, String> {
     if !value.contains('$') {
         return Ok(value.to_owned());

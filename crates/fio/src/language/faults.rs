@@ -1,4 +1,4 @@
-//! What is wrong with job files: where, what, and how to fix it. Several files may take part.
+//! Faults in job files: where, what, and how to fix it. Several files may be involved.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use experiment::{Diagnostic, MAX_FAULTS, hide_passwords, shown_line};
 /// One fault of a job file or of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptFault {
-    /// Where.
+    /// Its position.
     pub origin: Origin,
     /// What is wrong.
     pub text: String,
@@ -22,16 +22,16 @@ pub struct ScriptFault {
 pub struct ScriptFaults {
     /// At most [`MAX_FAULTS`].
     pub faults: Vec<ScriptFault>,
-    /// How many more there are.
+    /// Number of further faults.
     pub more: usize,
 }
 
-/// Something that is not done as asked, but was allowed to pass (`--ignore-unsupported`), or that fio warns of too.
+/// Something that is not done as requested but tolerated (`--ignore-unsupported`), or that fio warns about too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning(pub ScriptFault);
 
 impl ScriptFault {
-    /// A fault at this place.
+    /// A fault at this position.
     pub fn new(origin: &Origin, text: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { origin: origin.clone(), text: text.into(), hint: hint.into() }
     }
@@ -57,7 +57,7 @@ impl From<ScriptFault> for ScriptFaults {
 }
 
 impl ScriptFaults {
-    /// These faults; those beyond [`MAX_FAULTS`] are counted. `None` when there are none.
+    /// Collects faults; those beyond [`MAX_FAULTS`] are only counted. `None` if there are none.
     pub fn of(mut faults: Vec<ScriptFault>) -> Option<Self> {
         let more = faults.len().saturating_sub(MAX_FAULTS);
         faults.truncate(MAX_FAULTS);

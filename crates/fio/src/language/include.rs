@@ -1,4 +1,4 @@
-//! Sections of a file, with the lines of included files in their places.
+//! The sections of a file, with included files inserted in place.
 
 use std::sync::Arc;
 
@@ -6,32 +6,32 @@ use super::faults::ScriptFault;
 use super::lines::{Line, RawOption, lines};
 use super::section::Origin;
 
-/// How deep files may include each other.
+/// Maximum depth of nested includes.
 const DEEPEST: usize = 16;
 
-/// How many files may be included in all.
+/// Maximum total number of included files.
 const MAX_INCLUDED: usize = 1000;
 
-/// A section with its options as they are written.
+/// A section with its options as written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Block {
     /// Its name.
     pub name: String,
-    /// Where it begins.
+    /// Its position.
     pub origin: Origin,
-    /// Its options, those of included files too.
+    /// Its options, including those from included files.
     pub options: Vec<RawOption>,
 }
 
 /// Reads the sections of files.
 pub(super) struct Blocks<'a> {
-    /// The bytes of an included file.
+    /// Reads an included file.
     pub include: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
-    /// Whether a section is wanted; what stands in others is not looked at, as in fio.
+    /// Whether a section is wanted; the content of others is ignored, as in fio.
     pub wanted: &'a dyn Fn(&str) -> bool,
-    /// Everything that is wrong.
+    /// All faults.
     pub faults: Vec<ScriptFault>,
-    /// Files that were included so far.
+    /// Number of files included so far.
     pub included: usize,
 }
 
@@ -124,7 +124,7 @@ impl Blocks<'_> {
         }
     }
 
-    /// The file by its path, else by its path beside the file that includes it.
+    /// Reads a file by its path, else by its path relative to the including file.
     fn bytes(&self, from: &str, path: &str) -> Result<(String, Vec<u8>), String> {
         let why = match (self.include)(path) {
             Ok(bytes) => return Ok((path.to_owned(), bytes)),

@@ -1,4 +1,4 @@
-//! The lines of one file: comments go, what is left is a section's head, an option, or an `include`.
+//! Splits a file into lines: without comments, each line is a section header, an option, or an `include`.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use super::faults::ScriptFault;
 use super::options::is_secret;
 use super::section::Origin;
 
-/// The largest job file, in bytes.
+/// Maximum size of a job file, in bytes.
 pub(super) const LARGEST_FILE: usize = 1 << 20;
 
-/// The longest line, and the longest value after variables were put in, in bytes.
+/// Maximum length of a line, and of a value after substitution, in bytes.
 pub(super) const LONGEST_LINE: usize = 64 << 10;
 
-/// The longest name of a section, in characters.
+/// Maximum length of a section name, in characters.
 const LONGEST_NAME: usize = 255;
 
-/// What a line says.
+/// The content of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
     /// `[name]`.
@@ -28,25 +28,25 @@ pub(super) enum Line {
     Wrong(ScriptFault),
 }
 
-/// An option as it is written.
+/// An option as written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RawOption {
-    /// What stands before the `=`.
+    /// The text before the `=`.
     pub name: String,
-    /// What stands behind it.
+    /// The text after the `=`.
     pub value: Option<String>,
-    /// Where the name stands.
+    /// Position of the name.
     pub name_origin: Origin,
-    /// Where the value stands; the name's place when there is none.
+    /// Position of the value; that of the name if there is none.
     pub value_origin: Origin,
-    /// `${NAME}` is put in: not on the command line, where the shell does it.
+    /// Whether `${NAME}` is substituted: not on the command line, where the shell does it.
     pub with_environment: bool,
 }
 
-/// The lines of a file that say something.
+/// The meaningful lines of a file.
 ///
 /// # Errors
-/// The file is too large, or is no UTF-8 text.
+/// The file is too large, or not UTF-8 text.
 pub(super) fn lines(file: &Arc<str>, bytes: &[u8]) -> Result<Vec<Line>, ScriptFault> {
     let start = |line: usize| Origin { file: file.clone(), line, column: 1, length: 1, text: "".into() };
     if bytes.len() > LARGEST_FILE {
@@ -89,7 +89,7 @@ fn read_line(file: &Arc<str>, number: usize, line: &str) -> Option<Line> {
     Some(Line::Option(option(&place, said)))
 }
 
-/// A line with its place, of which parts are slices.
+/// A line with its position; parts are slices of it.
 struct Placed<'a> {
     file: &'a Arc<str>,
     number: usize,
@@ -97,7 +97,7 @@ struct Placed<'a> {
 }
 
 impl Placed<'_> {
-    /// Where `part`, a slice of the line, stands.
+    /// Position of `part`, a slice of the line.
     fn origin(&self, part: &str) -> Origin {
         let at = (part.as_ptr() as usize).saturating_sub(self.line.as_ptr() as usize);
         let before = self.line.get(..at).unwrap_or("");
@@ -165,7 +165,7 @@ fn hide(line: &str, value: &str) -> String {
 }
 
 impl RawOption {
-    /// An option of the command line: `argument` as it was written, the `number`-th.
+    /// An option from the command line: `argument` as written, with its index `number`.
     pub fn of_command_line(name: &str, value: Option<&str>, argument: &str, number: usize) -> Self {
         let secret = is_secret(name);
         let text: Arc<str> = match value {
@@ -197,5 +197,5 @@ impl RawOption {
     }
 }
 
-/// What the command line is called as a file.
+/// Name of the command line in place of a file name.
 pub(super) const COMMAND_LINE: &str = "command line";

@@ -1,6 +1,6 @@
-//! fio's language: job files and command lines become a [`JobScript`].
+//! fio's language: parses job files and command lines into a [`JobScript`].
 //!
-//! No I/O here: texts of included files and environment variables come through closures.
+//! No I/O here: closures supply included files and environment variables.
 
 mod arguments;
 mod expand;

@@ -1,4 +1,4 @@
-//! Job files and command-line jobs, read in their order into one script.
+//! Reads job files and command-line jobs, in order, into one script.
 
 use super::arguments::JobArgument;
 use super::faults::{ScriptFault, ScriptFaults, Warning};
@@ -7,43 +7,43 @@ use super::lines::{COMMAND_LINE, RawOption};
 use super::section::{Origin, Section, Setting};
 use super::settings::{Settings, of_engine_in_use};
 
-/// The jobs, in order, each with all settings that hold for it. Clones (`numjobs`) are not made yet.
+/// The jobs, in order, each with all settings that apply to it. Clones (`numjobs`) are not expanded yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobScript {
     /// The jobs; at least one.
     pub sections: Vec<Section>,
 }
 
-/// What is read, in this order: the command line's jobs come first, as in fio, then the files.
+/// An input. As in fio, command-line jobs come first, then the files.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
-    /// Options of the command line that belong to jobs.
+    /// Job options of the command line.
     Arguments(&'a [JobArgument]),
     /// A job file.
     File {
-        /// As the user wrote it; messages call it so, and included files are looked for beside it.
+        /// The name as written by the user; messages use it, and included files are looked up relative to it.
         name: &'a str,
-        /// All of it.
+        /// Its content.
         bytes: &'a [u8],
     },
 }
 
-/// What stands outside of the files.
+/// Context outside the files.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
     /// An environment variable, for `${NAME}`.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
-    /// The bytes of an included file, by a path that is relative to the current directory; or why it cannot be read.
+    /// Reads an included file by a path relative to the current directory; or why it cannot be read.
     pub include: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
-    /// Of a page of memory, in bytes (`$pagesize`).
+    /// Page size in bytes (`$pagesize`).
     pub page_bytes: u64,
-    /// Of memory, in MiB (`$mb_memory`).
+    /// Memory in MiB (`$mb_memory`).
     pub memory_mib: u64,
-    /// Cores that are online (`$ncpus`).
+    /// Online cores (`$ncpus`).
     pub cpus: u64,
-    /// Only these sections (`--section`), and the global ones; empty: all.
+    /// Only these sections (`--section`) and the global ones; empty: all.
     pub sections: &'a [String],
-    /// What is unknown or not supported is warned of instead of refused.
+    /// Warn about unknown or unsupported options instead of refusing them.
     pub ignore_unsupported: bool,
 }
 
@@ -59,21 +59,21 @@ impl Reading<'_> {
     }
 }
 
-/// As in fio: every section whose name begins with `global` is one.
+/// As in fio, every section whose name starts with `global` is global.
 fn is_global(section: &str) -> bool {
     section.starts_with("global")
 }
 
-/// The most jobs.
+/// Maximum number of jobs.
 const MAX_JOBS: usize = 4096;
 
-/// The most settings of all jobs together, those that they inherit included.
+/// Maximum settings of all jobs together, including inherited ones.
 const MAX_SETTINGS: usize = 200_000;
 
 /// Reads job files and command-line jobs into a script.
 ///
 /// # Errors
-/// Everything that is wrong, with its place.
+/// All faults, with their positions.
 pub fn read(inputs: &[Input<'_>], reading: &Reading<'_>) -> Result<(JobScript, Vec<Warning>), ScriptFaults> {
     let wanted = |name: &str| reading.wants(name);
     let mut blocks = Blocks { include: reading.include, wanted: &wanted, faults: Vec::new(), included: 0 };
@@ -158,7 +158,7 @@ impl Reader<'_> {
     }
 }
 
-/// The command line as sections: what stands before the first `--name` is global.
+/// The command line as sections: options before the first `--name` are global.
 fn of_arguments(arguments: &[JobArgument], wanted: &dyn Fn(&str) -> bool) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut skipped = false;
@@ -186,7 +186,7 @@ fn of_arguments(arguments: &[JobArgument], wanted: &dyn Fn(&str) -> bool) -> Vec
     blocks
 }
 
-/// What was asked for and is not there: a section, or any job at all.
+/// What was requested but does not exist: a section, or any job at all.
 fn missing(inputs: &[Input<'_>], reading: &Reading<'_>, sections: &[Section]) -> Option<ScriptFault> {
     let on_command_line = |text: String, column: usize| Origin {
         file: COMMAND_LINE.into(),

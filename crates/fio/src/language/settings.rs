@@ -1,4 +1,4 @@
-//! Options as they are written become settings: known, of the right kind, and of the engine in use.
+//! Turns options as written into settings: known, of the right kind, and valid for the engine in use.
 
 use super::expand::expand;
 use super::faults::{ScriptFault, Warning};
@@ -12,23 +12,24 @@ use super::section::Setting;
 use super::values;
 use experiment::nearest;
 
-/// The engine of a job that names none.
+/// Engine of a job that names none.
 pub(crate) const USUAL_ENGINE: &str = "psync";
 
-/// Makes settings of what is written, and notes what is wrong.
+/// Builds settings from options, and collects faults.
 pub(super) struct Settings<'a> {
-    /// What stands outside of the files.
+    /// Context outside the files.
     pub reading: &'a Reading<'a>,
-    /// Everything that is wrong.
+    /// All faults.
     pub faults: Vec<ScriptFault>,
-    /// Everything that is let pass.
+    /// Everything tolerated with a warning.
     pub warnings: Vec<Warning>,
-    /// A global section names an engine that is not there: whether options belong to it cannot be told.
+    /// A global section names an unsupported engine, so it is unknown whether options belong to it.
     pub engine_is_refused: bool,
 }
 
 impl Settings<'_> {
-    /// The settings of one section (or of the options between two names on the command line). `inherited` holds before them.
+    /// The settings of one section (or of the options between two names on the command line). `inherited` applies
+    /// before them.
     pub fn of(&mut self, options: &[RawOption], inherited: &[Setting], global: bool) -> Vec<Setting> {
         let values: Vec<Option<String>> = options.iter().map(|option| self.expanded(option)).collect();
         let kb_base = options
@@ -39,7 +40,7 @@ impl Settings<'_> {
             .find_map(|(_, value)| value.as_deref().and_then(|value| value.parse().ok()))
             .or(inherited.last().map(|setting| setting.kb_base))
             .unwrap_or(1024);
-        // What belongs to an engine that is refused has no fault of its own.
+        // Options of a refused engine cause no faults of their own.
         let refused = match options.iter().zip(&values).rfind(|(option, _)| option.name == "ioengine") {
             Some((_, value)) => !is_there(value.as_deref().unwrap_or_default()),
             None => self.engine_is_refused,
@@ -142,7 +143,7 @@ impl Settings<'_> {
     }
 }
 
-/// A section's settings without those of engines that it does not use, which it inherits or which were warned of.
+/// A section's settings without those of engines that it does not use, whether inherited or already warned about.
 pub(super) fn of_engine_in_use(settings: Vec<Setting>) -> Vec<Setting> {
     let engine = engine_of(settings.iter().rev()).to_owned();
     let fits = |option: &FioOption| match option.group {
@@ -152,19 +153,19 @@ pub(super) fn of_engine_in_use(settings: Vec<Setting>) -> Vec<Setting> {
     settings.into_iter().filter(|setting| fits(setting.option)).collect()
 }
 
-/// The engine that settings name, the last one first.
+/// The engine that settings name; expects the last one first.
 pub(crate) fn engine_of<'a>(mut from_last: impl Iterator<Item = &'a Setting>) -> &'a str {
     from_last
         .find(|setting| setting.option.name == "ioengine")
         .map_or(USUAL_ENGINE, |setting| setting.value.trim())
 }
 
-/// Jobs may name this engine.
+/// Whether jobs may name this engine.
 fn is_there(engine: &str) -> bool {
     find_engine(engine.trim()).is_some_and(|engine| engine.is_there())
 }
 
-/// An option of this name belongs to engines.
+/// Whether an option with this name belongs to engines.
 fn is_of_engine(name: &str) -> bool {
     find_option(name).is_some_and(|option| matches!(option.group, OptionGroup::Engine(_)))
 }

@@ -1,4 +1,4 @@
-//! What a section asks for, option by option, with faults at the place of the setting.
+//! The options of a section, with faults at the position of the setting.
 
 use std::cell::RefCell;
 
@@ -9,11 +9,11 @@ use crate::plan::Surroundings;
 use crate::{ScriptFault, Warning, values};
 use experiment::{Amount, Directions};
 
-/// A section, and what was found wrong with it so far.
+/// A section, and the faults found in it so far.
 pub(crate) struct Asked<'a> {
     /// The section.
     pub section: &'a Section,
-    /// What stands outside of it.
+    /// Context outside the section.
     pub around: &'a Surroundings<'a>,
     faults: RefCell<Vec<ScriptFault>>,
     warnings: RefCell<Vec<Warning>>,
@@ -24,29 +24,29 @@ impl<'a> Asked<'a> {
         Self { section, around, faults: RefCell::default(), warnings: RefCell::default() }
     }
 
-    /// What was found, in the order in which it was found.
+    /// The faults and warnings, in the order in which they were found.
     pub(crate) fn finish(self) -> (Vec<ScriptFault>, Vec<Warning>) {
         (self.faults.into_inner(), self.warnings.into_inner())
     }
 
-    /// All settings of an option, by its name or another name of it, in the order in which they are applied.
+    /// All settings of an option, by its name or an alias, in order of application.
     pub(crate) fn all(&self, name: &'a str) -> impl DoubleEndedIterator<Item = &'a Setting> + use<'a> {
         let is_it =
             move |setting: &&Setting| setting.option.name == name || setting.option.aliases.contains(&name);
         self.section.settings.iter().filter(is_it)
     }
 
-    /// The setting that holds.
+    /// The setting that applies.
     pub(crate) fn setting(&self, name: &'a str) -> Option<&'a Setting> {
         self.all(name).next_back()
     }
 
-    /// True when the option is set at all.
+    /// Whether the option is set at all.
     pub(crate) fn has(&self, name: &'a str) -> bool {
         self.setting(name).is_some()
     }
 
-    /// Something is wrong with this option, or with the section where it is not set.
+    /// Records a fault in this option, or in the section if it is not set.
     pub(crate) fn fault(&self, name: &'a str, text: impl Into<String>, hint: impl Into<String>) {
         let fault = match self.setting(name) {
             Some(setting) => setting.fault(text, hint),
@@ -55,13 +55,13 @@ impl<'a> Asked<'a> {
         self.faults.borrow_mut().push(fault);
     }
 
-    /// Something is allowed to pass, but should be known.
+    /// Records a warning.
     pub(crate) fn warn(&self, name: &'a str, text: impl Into<String>, hint: impl Into<String>) {
         let origin = self.setting(name).map_or(&self.section.origin, |setting| &setting.origin);
         self.warnings.borrow_mut().push(Warning(ScriptFault::new(origin, text, hint)));
     }
 
-    /// Reads a value, or tells what is wrong with it.
+    /// Parses a value, or records its fault.
     pub(crate) fn read<T>(
         &self,
         setting: &Setting,
@@ -77,7 +77,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// An option that is on or off; without a value it is on.
+    /// A boolean option; without a value it is on.
     pub(crate) fn flag_or(&self, name: &'a str, usual: bool) -> bool {
         let Some(setting) = self.setting(name) else { return usual };
         match setting.value.trim() {
@@ -94,13 +94,13 @@ impl<'a> Asked<'a> {
         self.flag_or(name, false)
     }
 
-    /// A whole number from 0 on; sizes in bytes.
+    /// A non-negative integer; sizes are in bytes.
     pub(crate) fn number(&self, name: &'a str) -> Option<u64> {
         let setting = self.setting(name)?;
         self.read(setting, &setting.value, |text| whole(text, setting.kb_base))
     }
 
-    /// A whole number that fits 32 bits.
+    /// An integer that fits 32 bits.
     pub(crate) fn count(&self, name: &'a str) -> Option<u32> {
         let number = self.number(name)?;
         let count = u32::try_from(number).ok();
@@ -114,13 +114,13 @@ impl<'a> Asked<'a> {
         count
     }
 
-    /// A size, or a percentage of what is there.
+    /// A size, or a percentage of the available size.
     pub(crate) fn amount(&self, name: &'a str) -> Option<Amount> {
         let setting = self.setting(name)?;
         self.read(setting, &setting.value, |text| amount(text, setting.kb_base))
     }
 
-    /// A length of time in seconds; a number without a unit counts units of `unit_s` seconds.
+    /// A duration in seconds; a number without a unit is in units of `unit_s` seconds.
     pub(crate) fn seconds(&self, name: &'a str, unit_s: f64) -> Option<f64> {
         let setting = self.setting(name)?;
         self.read(setting, &setting.value, |text| seconds(text, unit_s))
@@ -137,8 +137,8 @@ impl<'a> Asked<'a> {
         self.setting(name).map(|setting| setting.value.trim())
     }
 
-    /// A value for reads, writes and trims with commas between them: one alone holds for all, the second for trims too
-    /// unless a comma ends it, and a blank leaves what was there.
+    /// Values for reads, writes and trims, separated by commas: a single one applies to all, the second also to trims
+    /// unless a comma follows it, and an empty one keeps the previous value.
     pub(crate) fn directions<T: Clone>(
         &self,
         name: &'a str,
@@ -172,13 +172,13 @@ impl<'a> Asked<'a> {
         found
     }
 
-    /// Whole numbers for reads, writes and trims.
+    /// Integers for reads, writes and trims.
     pub(crate) fn numbers(&self, name: &'a str) -> Directions<Option<u64>> {
         self.directions(name, |setting, text| whole(text, setting.kb_base))
     }
 }
 
-/// A whole number from 0 on.
+/// A non-negative integer.
 pub(crate) fn whole(text: &str, kb_base: u32) -> Result<u64, String> {
     let number = values::integer(text, kb_base)?;
     u64::try_from(number).map_err(|_| "write a number from 0 on".to_owned())

@@ -1,4 +1,4 @@
-//! A section as a job, with what stands around it in a cell.
+//! A section as a job, with its surroundings in a cell.
 
 use metrics::OpKind;
 
@@ -10,42 +10,42 @@ use super::{
 use experiment::{BlockSizes, Job, Region, SizeChoice, TargetKind, WITHOUT_LIMIT_S};
 use experiment::{Stages, SteadyRule, Target, WeightedOp, Workload};
 
-/// Blocks past the page cache are multiples of this, in bytes.
+/// Direct I/O blocks are multiples of this, in bytes.
 const SECTOR_BYTES: u64 = 512;
-/// The most clones of a section.
+/// Maximum number of clones of a section.
 const MAX_CLONES: u32 = 4096;
 
-/// What a section means.
+/// The meaning of a section.
 pub(crate) struct Meaning {
-    /// The job, of the first clone.
+    /// The job of the first clone.
     pub job: Job,
     /// Operations and weights.
     pub ops: Vec<WeightedOp>,
-    /// Operations that each clone keeps in flight.
+    /// Operations in flight per clone.
     pub lanes: u32,
     /// Clones (`numjobs`).
     pub clones: u32,
-    /// What is loaded.
+    /// The target.
     pub target: Target,
     /// The times around the measurement.
     pub stages: Stages,
-    /// When it may end early.
+    /// Rule for ending early.
     pub steady: SteadyRule,
 }
 
 impl Meaning {
-    /// The workload of `workers` clones from number `first` on.
+    /// The workload of `workers` clones, starting with number `first`.
     pub(crate) fn workload(&self, first: u32, workers: u32) -> Workload {
         let mut job = Job { first_number: first, ..self.job.clone() };
         if first > 0 {
-            // As fio has it: the title is the first clone's.
+            // As in fio, the title is the first clone's.
             job.report.title = None;
         }
         Workload::of_job(job, self.ops.clone(), self.lanes, workers, WITHOUT_LIMIT_S)
     }
 }
 
-/// Reads a section. `number` is its place in the script, `clones_before` how many workers stand before it.
+/// Interprets a section. `number` is its index in the script, `clones_before` the number of workers before it.
 pub(crate) fn meaning(asked: &Asked<'_>, number: usize, clones_before: u64) -> Meaning {
     let order = order::order(asked);
     let ops = order::ops(asked, &order);
@@ -60,7 +60,7 @@ pub(crate) fn meaning(asked: &Asked<'_>, number: usize, clones_before: u64) -> M
     let region = region::region(asked, &job_files, least);
     region::check(asked, &region, &job_files, least);
     check_blocks(asked, kind, &block_sizes, &region, &used);
-    // Files are named after the section; `name` is only a title of the figures, and only in a section of its own.
+    // Files are named after the section; `name` is only a title for the figures, and only in a section of its own.
     let name = &*asked.section.name;
     let replay = logs::replay(asked);
     if engine.needs_size && nothing_to_do(&region, job_files.bytes) && replay.is_none() {
@@ -120,7 +120,7 @@ fn nothing_to_do(region: &Region, file_bytes: u64) -> bool {
     region.size == nothing && file_bytes == 0 && !region.fill_device
 }
 
-/// Past the page cache blocks are whole sectors.
+/// Direct I/O requires blocks of whole sectors.
 fn check_blocks(asked: &Asked<'_>, kind: &TargetKind, sizes: &BlockSizes, region: &Region, used: &[OpKind]) {
     if !kind.page_cache || !engines::is_direct(asked) {
         return;

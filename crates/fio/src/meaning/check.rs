@@ -29,7 +29,7 @@ const METHODS: [(&str, CheckMethod); 20] = [
     ("fresh", CheckMethod::Fresh),
 ];
 
-/// How what is written is marked and what is read is compared; `None`: neither.
+/// How written blocks are marked and read blocks compared; `None`: neither.
 pub(crate) fn check(asked: &Asked<'_>, order: &Order, sizes: &BlockSizes) -> Option<Check> {
     let method = method(asked)?;
     let pattern = match asked.setting("verify_pattern") {
@@ -78,7 +78,7 @@ pub(crate) fn check(asked: &Asked<'_>, order: &Order, sizes: &BlockSizes) -> Opt
     })
 }
 
-/// A pattern without a method is compared by itself.
+/// A pattern without a method is compared as it is.
 fn method(asked: &Asked<'_>) -> Option<CheckMethod> {
     match asked.text("verify") {
         None => asked.has("verify_pattern").then_some(CheckMethod::Pattern),
@@ -94,8 +94,8 @@ fn method(asked: &Asked<'_>) -> Option<CheckMethod> {
     }
 }
 
-/// Bytes with a header each, 0 for whole blocks: never more than the smallest block that is written, and a divisor of the
-/// smallest and the largest, or else their greatest common divisor.
+/// Bytes covered by each header, 0 for whole blocks: at most the smallest block written, and a divisor of the smallest
+/// and the largest, or else their greatest common divisor.
 fn interval(asked: &Asked<'_>, order: &Order, sizes: &BlockSizes) -> u64 {
     let choice = if order.writes { &sizes.sizes.write } else { &sizes.sizes.read };
     let (least, most) = (choice.least(), choice.most());

@@ -1,15 +1,15 @@
-//! What is written.
+//! The content of written data.
 
 use super::asked::Asked;
 use super::patterns::pattern;
 use experiment::{Content, ContentKind};
 
-/// Of a block, when compression is asked for and no chunk is named, in bytes.
+/// Default chunk size within a block for compression, in bytes.
 const USUAL_CHUNK_BYTES: u64 = 512;
-/// Percentage of the region that a working set has when none is given.
+/// Default size of a working set, in percent of the region.
 const USUAL_SET_PERCENT: f64 = 5.0;
 
-/// What is written where no check prescribes it.
+/// The content of written data where no check prescribes it.
 pub(crate) fn content(asked: &Asked<'_>) -> Content {
     let kind = match asked.setting("buffer_pattern") {
         Some(setting) => asked

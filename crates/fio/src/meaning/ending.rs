@@ -1,4 +1,4 @@
-//! When a job is over, and what its errors mean.
+//! When a job ends, and how it treats errors.
 
 use super::asked::Asked;
 use super::errors::name_of_error;
@@ -8,7 +8,7 @@ use experiment::{Ending, LatencyTarget, OnErrors};
 
 const MICROSECOND_S: f64 = 1e-6;
 
-/// When the job is over.
+/// When the job ends.
 pub(crate) fn ending(asked: &Asked<'_>) -> Ending {
     let runtime_s = asked.seconds("runtime", 1.0).unwrap_or(0.0);
     let mut time_based = asked.flag("time_based");
@@ -69,7 +69,7 @@ fn latency_target(asked: &Asked<'_>) -> Option<LatencyTarget> {
     Some(LatencyTarget { target_s, window_s, percentile, run_on: asked.flag("latency_run") })
 }
 
-/// The words of `continue_on_error`: reads, writes, verification go on.
+/// The values of `continue_on_error`: whether reads, writes and verification continue.
 const GO_ON: [(&str, [bool; 3]); 8] = [
     ("none", [false, false, false]),
     ("0", [false, false, false]),

@@ -1,4 +1,4 @@
-//! Engines: the protocol that a job's `ioengine` names makes its target.
+//! Engines: the protocol named by a job's `ioengine` builds its target.
 
 use experiment::{FileNames, Target, TargetKind, hint};
 use targets::{EngineJob, JobEngine, JobOperations};
@@ -19,7 +19,7 @@ pub(crate) fn engine(asked: &Asked<'_>) -> (&'static TargetKind, &'static JobEng
     })
 }
 
-/// The target. Names of files are changed where a part of them belongs to the target.
+/// The target. Changes file names where part of a name belongs to the target.
 pub(crate) fn target(
     asked: &Asked<'_>,
     engine: &JobEngine,
@@ -34,7 +34,7 @@ pub(crate) fn target(
     Target { name: target_name(engine, section_number), url: made.url, options: made.options }
 }
 
-/// Each section has a target of its own where each may have a key of its own.
+/// Each section has a target of its own if it may have its own credentials.
 pub(crate) fn target_name(engine: &JobEngine, section_number: usize) -> String {
     match section_number {
         number if number > 0 && engine.key_options.is_some() => {
@@ -44,7 +44,7 @@ pub(crate) fn target_name(engine: &JobEngine, section_number: usize) -> String {
     }
 }
 
-/// True when operations pass the page cache: the last of `direct` and `buffered` holds.
+/// Whether operations bypass the page cache: the last of `direct` and `buffered` applies.
 pub(crate) fn is_direct(asked: &Asked<'_>) -> bool {
     let place = |name: &str| asked.section.settings.iter().rposition(|setting| setting.option.name == name);
     match (place("direct"), place("buffered")) {
@@ -53,7 +53,7 @@ pub(crate) fn is_direct(asked: &Asked<'_>) -> bool {
     }
 }
 
-/// What an engine may ask of a section.
+/// What an engine may query about a section.
 struct Job<'s, 'a> {
     asked: &'s Asked<'a>,
     order: &'s Order,

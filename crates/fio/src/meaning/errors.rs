@@ -1,4 +1,4 @@
-//! Errors of errno(3), by name and number as Linux has them.
+//! errno(3) errors, by name and number as on Linux.
 
 /// Names and numbers.
 const ERRORS: [(&str, u32); 48] = [
@@ -52,7 +52,7 @@ const ERRORS: [(&str, u32); 48] = [
     ("EDQUOT", 122),
 ];
 
-/// The name of an error that is given by name or number.
+/// The name of an error given by name or number.
 pub(crate) fn name_of_error(text: &str) -> Result<String, String> {
     let number = text.parse::<u32>().ok();
     match ERRORS.iter().find(|known| known.0 == text || Some(known.1) == number) {

@@ -1,11 +1,11 @@
-//! The files of a job: names, number, sizes, and how they come to be.
+//! The files of a job: names, number, sizes, and how they are created.
 
 use super::asked::{Asked, whole};
 use super::lists::{ends, names};
 use super::numbers::float;
 use experiment::{Advice, Allocate, FileNames, FileService, JobFiles, Layout};
 
-/// The files. `mapped`: the engine maps them into memory, so that they must have their size before.
+/// The files. `mapped`: the engine maps them into memory, so that they must have their size beforehand.
 pub(crate) fn files(asked: &Asked<'_>, mapped: bool) -> JobFiles {
     let names = file_names(asked);
     let listed = names.listed.len() as u32;
@@ -14,7 +14,7 @@ pub(crate) fn files(asked: &Asked<'_>, mapped: bool) -> JobFiles {
             asked.fault("nrfiles", "nrfiles is 0", "write how many files each worker has, from 1 on");
             0
         }
-        // Names that are given afterwards say how many there are.
+        // Names given afterwards determine the number.
         Some(_) if listed > 0 && !stands_after(asked, "nrfiles", "filename") => 0,
         given => given.unwrap_or(0),
     };
@@ -46,7 +46,7 @@ fn file_names(asked: &Asked<'_>) -> FileNames {
     if asked.has("filename") && listed.is_empty() {
         asked.fault("filename", "filename is empty", "write one or more names with colons between them");
     }
-    // Names that are given stand below the first directory alone, also when they begin with a slash.
+    // Given names are only below the first directory, even if they start with a slash.
     if let Some(first) = directories.first() {
         listed = listed.iter().map(|name| below(first, name)).collect();
     }
@@ -75,7 +75,7 @@ fn below(directory: &str, name: &str) -> String {
     format!("{}/{}", directory.trim_end_matches('/'), name.trim_start_matches('/'))
 }
 
-/// The least and the largest size; the latter is 0 when all have the same.
+/// The min and max size; the max is 0 if all sizes are equal.
 fn file_sizes(asked: &Asked<'_>) -> (u64, u64) {
     let Some(setting) = asked.setting("filesize") else { return (0, 0) };
     let sizes = asked.read(setting, &setting.value, |text| {
@@ -89,7 +89,7 @@ fn file_sizes(asked: &Asked<'_>) -> (u64, u64) {
     }
 }
 
-/// The ways to choose the next file.
+/// The policies for choosing the next file.
 const SERVICES: [&str; 7] = ["random", "roundrobin", "sequential", "zipf", "pareto", "normal", "gauss"];
 
 fn service(asked: &Asked<'_>) -> FileService {

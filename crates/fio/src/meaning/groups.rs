@@ -1,22 +1,22 @@
-//! Which jobs run at the same time, and which are shown together.
+//! Which jobs run at the same time, and which are reported together.
 
 use super::asked::Asked;
 use experiment::ConcurrentCells;
 
-/// Where a section stands among the others.
+/// A section's position among the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The group of its first cell; without `group_reporting` each further one has the next number of `report`.
+    /// The group of its first cell; without `group_reporting`, each further cell has the next number of `report`.
     pub group: ConcurrentCells,
-    /// Its clones are workers of one cell.
+    /// Its clones are the workers of one cell.
     pub one_cell: bool,
-    /// Number of the summary in which it counts, where that is not the group's.
+    /// Number of the summary that includes it, if it is not the group's.
     pub summary: Option<u32>,
-    /// The section that it waits for, by number.
+    /// Index of the section that it waits for.
     pub after: Option<usize>,
 }
 
-/// Groups, summaries and what is shown as one, as fio counts them.
+/// Groups, summaries and combined reports, numbered as in fio.
 pub(crate) fn groups(sections: &[Asked<'_>]) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     let (mut running, mut summary, mut shown) = (0, 0, 0);
@@ -27,11 +27,11 @@ pub(crate) fn groups(sections: &[Asked<'_>]) -> Vec<Place> {
             let begins = wall || asked.flag("new_group");
             running += u32::from(wall);
             summary += u32::from(begins);
-            // A job with group_reporting joins what is shown before it in the same summary.
+            // A job with group_reporting joins the report before it in the same summary.
             shown += u32::from(begins || !together);
         }
         let report = Some(shown);
-        // Each clone of a job without it is shown alone; what follows may join the last.
+        // Each clone of a job without it is reported alone; the next job may join the last clone.
         if !together {
             shown += asked.count("numjobs").unwrap_or(1).saturating_sub(1);
         }
@@ -55,7 +55,7 @@ pub(crate) fn groups(sections: &[Asked<'_>]) -> Vec<Place> {
     places
 }
 
-/// The section before with the name that is waited for.
+/// The earlier section with the name that is waited for.
 fn waits_for(asked: &Asked<'_>, before: &[Asked<'_>]) -> Option<usize> {
     let name = asked.text("wait_for")?;
     let mut found = (0..before.len()).filter(|index| before[*index].section.name == name);

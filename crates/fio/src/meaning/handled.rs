@@ -1,9 +1,9 @@
-//! The options that are understood here.
+//! The supported options.
 
 use targets::{OptionSupport, engine_options};
 
-/// In the order of fio's HOWTO, by the names of the option table; the last ones change nothing here that could be
-/// measured, and the table says of each why.
+/// In the order of fio's HOWTO, by their names in the option table; the last ones have no measurable effect here, and
+/// the table gives the reason for each.
 const HANDLED: &[&str] = &[
     "kb_base",
     "unit_base",
@@ -190,7 +190,7 @@ const HANDLED: &[&str] = &[
     "error_dump",
 ];
 
-/// The names of all options that jobs may have here; those of engines are handled by the protocols.
+/// The names of all options that jobs may use here; protocols handle those of engines.
 pub fn handled() -> Vec<&'static str> {
     let there = engine_options().filter(|option| !matches!(option.support, OptionSupport::Absent { .. }));
     HANDLED.iter().copied().chain(there.map(|option| option.name)).collect()

@@ -1,4 +1,4 @@
-//! Access keys that job files give to engines with options for them.
+//! Access keys given in job files, for engines with options for them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::engines::target_name;
 use crate::language::settings::engine_of;
 use crate::{JobScript, find_engine};
 
-/// The access keys that job files give, by the name of the target in the plan. They stand in no plan.
+/// The access keys in job files, by the name of the target in the plan. Plans never contain them.
 pub fn access_keys(script: &JobScript) -> BTreeMap<String, AccessKey> {
     let keys = script.sections.iter().enumerate().filter_map(|(number, section)| {
         let (_, engine) = find_engine(engine_of(section.settings.iter().rev()))?.loads?;

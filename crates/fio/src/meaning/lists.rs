@@ -1,6 +1,6 @@
-//! Lists in values: with colons that may be escaped, with commas, and ranges.
+//! Lists in values: separated by colons that may be escaped, or by commas; and ranges.
 
-/// The parts between separators that do not stand in brackets, as they are.
+/// The unmodified parts between separators outside brackets.
 pub(crate) fn outside_brackets<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     let (mut parts, mut depth, mut from) = (Vec::new(), 0_usize, 0);
     for (at, c) in text.char_indices() {
@@ -18,7 +18,7 @@ pub(crate) fn outside_brackets<'a>(text: &'a str, separators: &[char]) -> Vec<&'
     parts
 }
 
-/// File names with colons between them; `\:` is a colon of a name.
+/// File names separated by colons; `\:` is a colon within a name.
 pub(crate) fn names(text: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut letters = text.trim().chars().peekable();
@@ -37,7 +37,7 @@ pub(crate) fn names(text: &str) -> Vec<String> {
     names
 }
 
-/// The two ends of a range, with `-` or `:` between them; one alone is both.
+/// The two ends of a range, separated by `-` or `:`; a single value is both.
 pub(crate) fn ends(text: &str) -> (&str, &str) {
     let parts = outside_brackets(text.trim(), &['-', ':']);
     match parts.as_slice() {
@@ -46,7 +46,7 @@ pub(crate) fn ends(text: &str) -> (&str, &str) {
     }
 }
 
-/// Whole numbers and ranges of them with commas between: `0,5,8-15`.
+/// Integers and integer ranges separated by commas: `0,5,8-15`.
 pub(crate) fn indices(text: &str) -> Result<Vec<u32>, String> {
     const HOW: &str = "write numbers and ranges with commas between them, as in 0,5,8-15";
     let mut found = Vec::new();

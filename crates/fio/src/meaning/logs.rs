@@ -1,10 +1,10 @@
-//! Files that are written beside the load, and operations that are read from one.
+//! Files written during the load, and operations replayed from one.
 
 use super::asked::Asked;
 use super::lists::names;
 use experiment::{Logs, Replay};
 
-/// The logs. A name that is left out is the job's.
+/// The logs. An omitted name defaults to the job's.
 pub(crate) fn logs(asked: &Asked<'_>, job: &str) -> Logs {
     let named = |name: &'static str| {
         asked.text(name).map(|text| if text.is_empty() { job.to_owned() } else { text.to_owned() })
@@ -34,7 +34,7 @@ pub(crate) fn logs(asked: &Asked<'_>, job: &str) -> Logs {
     logs
 }
 
-/// Operations that are given; `None`: they are drawn.
+/// The recorded operations to replay; `None` if operations are drawn.
 pub(crate) fn replay(asked: &Asked<'_>) -> Option<Replay> {
     let files = names(asked.text("read_iolog")?);
     if files.is_empty() || files.iter().any(|file| file == "-") {

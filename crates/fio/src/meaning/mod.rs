@@ -1,4 +1,4 @@
-//! What the options of a section mean: each becomes a part of a [`Job`](experiment::Job), or a fault at its place.
+//! The meaning of a section's options: each becomes a part of a [`Job`](experiment::Job), or a fault at its position.
 
 mod asked;
 mod cell;

@@ -1,10 +1,10 @@
-//! Numbers as they stand in values: amounts, times, shares.
+//! Numbers in values: amounts, times, shares.
 
 use super::asked::whole;
 use crate::language::values;
 use experiment::Amount;
 
-/// A size, or a percentage of what is there.
+/// A size, or a percentage of the available size.
 pub(crate) fn amount(text: &str, kb_base: u32) -> Result<Amount, String> {
     match text.trim().strip_suffix('%') {
         Some(number) => {
@@ -19,7 +19,7 @@ pub(crate) fn amount(text: &str, kb_base: u32) -> Result<Amount, String> {
     }
 }
 
-/// A length of time in seconds; a number without a unit counts units of `unit_s` seconds, one in brackets microseconds.
+/// A duration in seconds; a number without a unit is in units of `unit_s` seconds, one in brackets in microseconds.
 pub(crate) fn seconds(text: &str, unit_s: f64) -> Result<f64, String> {
     let unit_us = (unit_s * 1e6).round() as u64;
     values::time(text, unit_us).map(|microseconds| microseconds as f64 / 1e6)

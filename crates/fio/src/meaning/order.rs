@@ -1,4 +1,4 @@
-//! `rw` and what goes with it: directions, order, chance.
+//! `rw` and related options: directions, order, random distribution.
 
 use metrics::OpKind;
 
@@ -10,10 +10,10 @@ use crate::language::values;
 use experiment::WeightedOp;
 use experiment::{Amount, Directions, Distribution, Pattern, Percent, Zone};
 
-/// The most zones of a zoned distribution.
+/// Maximum zones of a zoned distribution.
 const MAX_ZONES: usize = 256;
 
-/// What `rw` says.
+/// The meaning of `rw`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Order {
     /// Reads.
@@ -22,13 +22,13 @@ pub(crate) struct Order {
     pub writes: bool,
     /// Trims.
     pub trims: bool,
-    /// At random.
+    /// Random order.
     pub random: bool,
-    /// The modifier behind the colon.
+    /// The modifier after the colon.
     modifier: Option<i64>,
 }
 
-/// The forms of `rw`: name, reads, writes, trims, at random.
+/// The values of `rw`: name, reads, writes, trims, random.
 const FORMS: [(&str, bool, bool, bool, bool); 12] = [
     ("read", true, false, false, false),
     ("write", false, true, false, false),
@@ -44,7 +44,7 @@ const FORMS: [(&str, bool, bool, bool, bool); 12] = [
     ("randtrimwrite", false, true, true, true),
 ];
 
-/// Reads `rw`; reads in order when it is not set.
+/// Parses `rw`; defaults to sequential reads.
 pub(crate) fn order(asked: &Asked<'_>) -> Order {
     let usual = Order { reads: true, writes: false, trims: false, random: false, modifier: None };
     let Some(setting) = asked.setting("rw") else { return usual };
@@ -69,7 +69,7 @@ pub(crate) fn order(asked: &Asked<'_>) -> Order {
     Order { reads, writes, trims, random, modifier }
 }
 
-/// The operations and how often each is drawn.
+/// The operations and their weights.
 pub(crate) fn ops(asked: &Asked<'_>, order: &Order) -> Vec<WeightedOp> {
     let op = |op, weight| WeightedOp { op, weight };
     match (order.reads, order.writes, order.trims) {
@@ -85,7 +85,7 @@ pub(crate) fn ops(asked: &Asked<'_>, order: &Order) -> Vec<WeightedOp> {
     }
 }
 
-/// The percentage of reads: what was said last about reads or writes holds.
+/// The percentage of reads: the last setting for reads or writes applies.
 fn read_percent(asked: &Asked<'_>) -> f64 {
     let is = |setting: &Setting, name| setting.option.name == name;
     let mixes = asked.section.settings.iter();
@@ -137,7 +137,7 @@ pub(crate) fn pattern(asked: &Asked<'_>, order: &Order, one_size: bool) -> Patte
     }
 }
 
-/// An alignment that differs from the size turns the map of blocks off.
+/// An alignment that differs from the size disables the block map.
 fn blocks_are_shifted(asked: &Asked<'_>) -> bool {
     let (align, sizes) = (asked.numbers("ba"), asked.numbers("bs"));
     let differs = |align: Option<u64>, size: Option<u64>| align.is_some_and(|a| a != size.unwrap_or(4096));
@@ -169,7 +169,7 @@ const KINDS: [&str; 6] = ["random", "zipf", "pareto", "normal", "zoned", "zoned_
 
 fn distributions(asked: &Asked<'_>) -> Directions<Distribution> {
     let Some(setting) = asked.setting("random_distribution") else { return Directions::default() };
-    // The kind stands once, before what differs between directions.
+    // The kind is given once, before the parameters per direction.
     let at = setting.value.find([':', '=']).unwrap_or(setting.value.len());
     let (kind, rest) = setting.value.split_at(at);
     let (kind, rest) = (kind.trim(), rest.get(1..).unwrap_or(""));
@@ -184,7 +184,7 @@ fn distributions(asked: &Asked<'_>) -> Directions<Distribution> {
     let parts = outside_brackets(rest, &[',']);
     let one = |index: usize| -> Distribution {
         let text = parts.get(index).or(parts.last()).map_or("", |part| part.trim());
-        // `zipf:1.2,zipf:1.3` is written too.
+        // `zipf:1.2,zipf:1.3` is accepted too.
         let text = text.strip_prefix(kind).and_then(|text| text.strip_prefix([':', '='])).unwrap_or(text);
         asked.read(setting, text, |text| distribution(kind, text, setting.kb_base)).unwrap_or_default()
     };
@@ -240,7 +240,7 @@ fn zones(text: &str, absolute: bool, kb_base: u32) -> Result<Vec<Zone>, String> 
     } else {
         "write ACCESSES/SPACE:… in percent, as in zoned:60/10:40/90"
     };
-    // What is blank shares what the others leave of the accesses, or of the space.
+    // Empty values share what the others leave of the accesses, or of the space.
     let mut zones: Vec<(Option<f64>, Option<Amount>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
         let (accesses, space) = part.split_once('/').ok_or(how)?;

@@ -1,4 +1,4 @@
-//! The queue, rates, pauses and commits.
+//! Queue, rates, pauses and commits.
 
 use super::asked::{Asked, whole};
 use super::order::Order;
@@ -6,7 +6,7 @@ use experiment::{Commits, Directions, Pace, Queue, Rate, Think};
 
 const MICROSECOND_S: f64 = 1e-6;
 
-/// How the queue is kept full. `depth`: operations that may be in flight.
+/// How the queue is kept full. `depth`: maximum operations in flight.
 pub(crate) fn queue(asked: &Asked<'_>, depth: u32) -> Queue {
     let within = |number: u32| number.min(depth);
     let batch = match asked.count("iodepth_batch") {
@@ -52,7 +52,7 @@ pub(crate) fn commits(asked: &Asked<'_>) -> Commits {
     }
 }
 
-/// `wait_before,write:8`: flags of sync_file_range(2), and after how many writes.
+/// `wait_before,write:8`: flags of sync_file_range(2), and the number of writes between calls.
 fn range_commits(asked: &Asked<'_>) -> Option<(u32, u32)> {
     const WORDS: [(&str, u32); 3] = [("wait_before", 1), ("write", 2), ("wait_after", 4)];
     let setting = asked.setting("sync_file_range")?;
@@ -123,7 +123,7 @@ fn rates(asked: &Asked<'_>, bytes: &'static str, ops: &'static str) -> Direction
     }
 }
 
-/// Least rates, of the directions that there are.
+/// Minimum rates of the directions in use.
 fn rates_least(asked: &Asked<'_>, order: &Order) -> Directions<Option<Rate>> {
     if !asked.has("rate_min") && !asked.has("rate_iops_min") {
         return Directions::default();

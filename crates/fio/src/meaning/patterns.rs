@@ -1,16 +1,16 @@
-//! Patterns of bytes: `0xdeadface"abcd"-12'file'%o`.
+//! Byte patterns: `0xdeadface"abcd"-12'file'%o`.
 
 use experiment::PatternPiece;
 
-/// The longest pattern, in bytes.
+/// Maximum length of a pattern, in bytes.
 const MAX_BYTES: usize = 512;
 const HOW: &str =
     "write hexadecimal digits after 0x, numbers, \"text\" and 'file' in a row, as in 0xff\"abc\"-12";
 
-/// Reads a file's bytes, or says why it cannot.
+/// Reads a file's bytes, or returns why it cannot.
 pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 
-/// The pieces of a pattern; `offsets`: `%o` may stand in it.
+/// The pieces of a pattern; `offsets`: `%o` is allowed.
 pub(crate) fn pattern(text: &str, file: ReadFile<'_>, offsets: bool) -> Result<Vec<PatternPiece>, String> {
     let mut pieces: Vec<PatternPiece> = Vec::new();
     let mut rest = text.trim();
@@ -53,8 +53,8 @@ pub(crate) fn pattern(text: &str, file: ReadFile<'_>, offsets: bool) -> Result<V
     }
 }
 
-/// A number at the beginning, as hexadecimal digits of its bytes, and what follows: digits after 0x are bytes in their
-/// order; a decimal number is little endian, in as few bytes as hold it, below zero in four.
+/// The number at the start, as the hexadecimal digits of its bytes, and the rest: digits after 0x are bytes in the
+/// given order; a decimal number is little endian, in as few bytes as hold it, or in four if negative.
 fn number(text: &str) -> Result<(String, &str), String> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
@@ -67,7 +67,7 @@ fn number(text: &str) -> Result<(String, &str), String> {
     }
     let sign = usize::from(text.starts_with(['-', '+']));
     let end = text[sign..].find(|c: char| !c.is_ascii_digit()).map_or(text.len(), |at| at + sign);
-    // The 0 of a 0x that follows is no digit of this number: -120xff is -12 and 0xff.
+    // The 0 of a following 0x is no digit of this number: -120xff is -12 and 0xff.
     let is_hex = text[end..].starts_with(['x', 'X']) && text[..end].ends_with('0') && end - sign > 1;
     let (number, after) = text.split_at(if is_hex { end - 1 } else { end });
     let number: i64 = number.parse().map_err(|_| HOW.to_owned())?;

@@ -4,7 +4,7 @@ use super::asked::Asked;
 use super::lists::indices;
 use experiment::Placement;
 
-/// Best effort, the class of those who name a level only (ioprio_set(2)).
+/// Best effort, the class used if only a level is given (ioprio_set(2)).
 const BEST_EFFORT: u8 = 2;
 
 /// Where the workers run.

@@ -1,15 +1,15 @@
-//! Which part of the files is used, and how much is moved.
+//! Which part of the files is used, and how much data is moved.
 
 use super::asked::Asked;
 use experiment::{Amount, FoundFile, Job, JobFiles, Region, Zones};
 
-/// The region. `least_block`: the smallest block that is used, in bytes.
+/// The region. `least_block`: the smallest block used, in bytes.
 pub(crate) fn region(asked: &Asked<'_>, files: &JobFiles, least_block: u64) -> Region {
     let offset = asked.amount("offset").unwrap_or_default();
     let aligned = matches!(offset, Amount::Percent(_));
     let size = asked.amount("size").unwrap_or_default();
     let io_bytes = asked.amount("io_size").unwrap_or_default();
-    // Sizes of files make `size` the amount that is moved.
+    // With file sizes, `size` becomes the amount of data to move.
     let (size, io_bytes) = match (files.bytes, size, io_bytes) {
         (1.., Amount::Bytes(bytes), Amount::Bytes(0)) => (Amount::Bytes(0), Amount::Bytes(bytes)),
         (1.., Amount::Bytes(_), given) => (Amount::Bytes(0), given),
@@ -62,7 +62,7 @@ fn zones(asked: &Asked<'_>) -> Option<Zones> {
     Some(Zones { bytes, range: if range == 0 { bytes } else { range }, skip })
 }
 
-/// Where files have sizes of their own, `size` moves no more than they hold.
+/// With explicit file sizes, `size` moves at most what the files hold.
 pub(crate) fn within_files(asked: &Asked<'_>, job: &mut Job, clones: u32) {
     let Amount::Bytes(bytes) = job.region.io_bytes else { return };
     if job.files.bytes == 0 || asked.has("io_size") || bytes == 0 {
@@ -77,7 +77,7 @@ pub(crate) fn within_files(asked: &Asked<'_>, job: &mut Job, clones: u32) {
     }
 }
 
-/// What contradicts: sizes and blocks.
+/// Checks sizes and blocks for contradictions.
 pub(crate) fn check(asked: &Asked<'_>, region: &Region, files: &JobFiles, least_block: u64) {
     let too_small = |name: &'static str, bytes: u64| {
         let text = format!(

@@ -8,10 +8,10 @@ use crate::language::is_secret;
 use experiment::{Reporting, ShownDirections};
 use targets::job_engines;
 
-/// The most percentiles.
+/// Maximum percentiles.
 const MAX_PERCENTILES: usize = 20;
 
-/// An option that holds the name of an access key.
+/// Whether an option holds the name of an access key.
 fn names_a_key(option: &str) -> bool {
     let mut keys = job_engines().filter_map(|(_, engine)| engine.key_options);
     keys.any(|keys| keys.id == option)

@@ -3,11 +3,11 @@
 use super::asked::Asked;
 use crate::language::values;
 
-/// The seed of jobs whose pattern is to be the same in every run (`randrepeat=1`, which is usual).
+/// Seed of jobs whose pattern is the same in every run (`randrepeat=1`, the default).
 pub(crate) const REPEATED_SEED: u64 = 1;
 
-/// The seed of a section, before each worker mixes its number into it: sections differ, runs do not. They differ by two, because
-/// the lowest bit says in headers of blocks what is around them.
+/// The seed of a section, before each worker mixes in its number: it differs between sections, but not between runs.
+/// Sections differ by two, because the lowest bit in block headers encodes what surrounds the blocks.
 pub(crate) fn of(asked: &Asked<'_>, clones_before: u64) -> u64 {
     base(asked).wrapping_add(2 * clones_before)
 }

@@ -1,4 +1,4 @@
-//! Sizes of blocks: `bs`, `bsrange`, `bssplit` and where blocks lie.
+//! Block sizes: `bs`, `bsrange`, `bssplit`, and block alignment.
 
 use super::asked::{Asked, whole};
 use super::lists::{ends, outside_brackets};
@@ -6,12 +6,12 @@ use super::numbers::percent;
 use experiment::WeightedSize;
 use experiment::{BlockSizes, Directions, SizeChoice};
 
-/// The size when none is given, in bytes.
+/// Default block size, in bytes.
 pub(crate) const USUAL_BYTES: u64 = 4096;
-/// The most sizes of a split.
+/// Maximum sizes in a split.
 const MAX_SIZES: usize = 64;
 
-/// Sizes for each direction: a split holds before a range, a range before a size.
+/// Sizes for each direction: a split overrides a range, a range overrides a size.
 pub(crate) fn block_sizes(asked: &Asked<'_>) -> BlockSizes {
     let fixed = asked.directions("bs", |setting, text| match whole(text, setting.kb_base)? {
         0 => Err("write a size of at least one byte".to_owned()),
@@ -42,7 +42,7 @@ pub(crate) fn block_sizes(asked: &Asked<'_>) -> BlockSizes {
     }
 }
 
-/// Ranges; sets of them may have `/` between them instead of a comma.
+/// Ranges; a `/` may separate them instead of a comma.
 fn ranges(asked: &Asked<'_>) -> Directions<Option<SizeChoice>> {
     let range = |text: &str, kb_base: u32| {
         let (low, high) = ends(text);
@@ -72,7 +72,7 @@ fn ranges(asked: &Asked<'_>) -> Directions<Option<SizeChoice>> {
     found
 }
 
-/// `4k/10:64k/50:32k/`: what is blank shares the rest; a rest without a blank goes to the last.
+/// `4k/10:64k/50:32k/`: sizes with an empty share divide the remainder; if there are none, it goes to the last.
 fn split(text: &str, kb_base: u32) -> Result<SizeChoice, String> {
     const HOW: &str = "write SIZE/PERCENT:…, as in 4k/10:64k/50:32k/40";
     let mut sizes: Vec<(u64, Option<f64>)> = Vec::new();
@@ -113,7 +113,7 @@ fn split(text: &str, kb_base: u32) -> Result<SizeChoice, String> {
     }
 }
 
-/// The smallest and largest of the directions that are used.
+/// The smallest and largest block of the directions in use.
 pub(crate) fn extremes(sizes: &BlockSizes, used: &[metrics::OpKind]) -> (u64, u64) {
     let of = |op: &metrics::OpKind| match op {
         metrics::OpKind::Read => &sizes.sizes.read,

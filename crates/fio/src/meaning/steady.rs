@@ -4,7 +4,7 @@ use super::asked::Asked;
 use super::numbers::float;
 use experiment::{Stages, SteadyRule};
 
-/// What is looked at, by name: the metric, and whether the slope is limited.
+/// The criteria by name: the metric, and whether its slope is limited.
 const KINDS: [(&str, &str, bool); 6] = [
     ("iops", "iops", false),
     ("iops_slope", "iops", true),
@@ -14,7 +14,7 @@ const KINDS: [(&str, &str, bool); 6] = [
     ("lat_slope", "lat", true),
 ];
 
-/// The rule by which the job ends before its runtime, and the times that go with it.
+/// The rule that ends the job before its runtime, and the related times.
 pub(crate) fn steady(asked: &Asked<'_>, stages: &mut Stages) -> SteadyRule {
     let Some(setting) = asked.setting("steadystate") else { return SteadyRule::None };
     let window_s = asked.seconds("steadystate_duration", 1.0).unwrap_or(0.0);

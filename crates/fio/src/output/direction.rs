@@ -1,32 +1,32 @@
-//! One direction of an entry: reads, writes, trims, or all together.
+//! One direction of an entry: reads, writes, trims, or all combined.
 
 use metrics::{ErrorKind, Histogram, OpStats};
 
 use runner::{SampleSeries, SampleSummary};
 
-/// What was counted of a direction.
+/// The figures of a direction.
 #[derive(Clone, Debug, Default)]
 pub struct DirectionFigures {
     /// Payload bytes acknowledged.
     pub bytes: u64,
-    /// Operations that ended well.
+    /// Successful operations.
     pub ops: u64,
-    /// Operations that moved fewer bytes than they should.
+    /// Operations that moved fewer bytes than requested.
     pub short: u64,
-    /// How long it went on, in nanoseconds; 0 when nothing ended well.
+    /// Its duration in nanoseconds; 0 if nothing succeeded.
     pub runtime_ns: u64,
     /// Latency from the actual start.
     pub service: Histogram,
     /// Latency from the intended start.
     pub response: Histogram,
-    /// Bytes a second, over time.
+    /// Bytes per second over time.
     pub bandwidth: RateSamples,
-    /// Operations a second, over time.
+    /// Operations per second over time.
     pub rate: RateSamples,
 }
 
 impl DirectionFigures {
-    /// Adds what a stage, `window_ns` long, counted of one kind of operation.
+    /// Adds the counts of one operation in a stage of length `window_ns`.
     pub fn add_stage(&mut self, stats: &OpStats, window_ns: u64) {
         if stats.is_empty() {
             return;
@@ -47,7 +47,7 @@ impl DirectionFigures {
         self.rate.add(&RateSamples::of(&series.ops_per_s));
     }
 
-    /// Adds another job's, that ran at the same time, or another direction's.
+    /// Adds the figures of a concurrent job, or of another direction.
     pub fn merge(&mut self, other: &DirectionFigures) {
         self.bytes += other.bytes;
         self.ops += other.ops;
@@ -59,17 +59,17 @@ impl DirectionFigures {
         self.rate.add(&other.rate);
     }
 
-    /// Bytes a second.
+    /// Bytes per second.
     pub fn bytes_per_s(&self) -> f64 {
         per_second(self.bytes, self.runtime_ns)
     }
 
-    /// Operations a second.
+    /// Operations per second.
     pub fn ops_per_s(&self) -> f64 {
         per_second(self.ops, self.runtime_ns)
     }
 
-    /// How long it went on, in milliseconds, rounded; at least 1 when anything was done.
+    /// Duration in milliseconds, rounded; at least 1 if anything was done.
     pub fn runtime_ms(&self) -> u64 {
         match self.runtime_ns {
             0 => 0,
@@ -82,29 +82,29 @@ fn per_second(count: u64, ns: u64) -> f64 {
     if ns == 0 { 0.0 } else { count as f64 * 1e9 / ns as f64 }
 }
 
-/// A rate over time, of one job or the sum over several.
+/// A rate over time, of one job or summed over several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RateSamples {
-    /// The smallest; of several jobs the sum of theirs.
+    /// The min; for several jobs, the sum of theirs.
     pub min: f64,
-    /// The largest; likewise.
+    /// The max; for several jobs, the sum of theirs.
     pub max: f64,
-    /// The mean; likewise.
+    /// The mean; for several jobs, the sum of theirs.
     pub mean: f64,
-    /// Samples of all jobs.
+    /// Number of samples of all jobs.
     pub count: u64,
-    /// Sum of the squared distances of each job's samples from its mean.
+    /// Sum of squared deviations of each job's samples from its mean.
     squares: f64,
 }
 
 impl RateSamples {
-    /// Of one job.
+    /// From one job's summary.
     pub fn of(summary: &SampleSummary) -> RateSamples {
         let SampleSummary { min, max, mean, deviation, count, .. } = *summary;
         RateSamples { min, max, mean, count, squares: deviation * deviation * count.saturating_sub(1) as f64 }
     }
 
-    /// Adds another job's.
+    /// Adds another job's rate.
     pub fn add(&mut self, other: &RateSamples) {
         self.min += other.min;
         self.max += other.max;
@@ -113,7 +113,7 @@ impl RateSamples {
         self.squares += other.squares;
     }
 
-    /// The samples' standard deviation; 0 of fewer than two.
+    /// The samples' standard deviation; 0 with fewer than two.
     pub fn deviation(&self) -> f64 {
         if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
     }

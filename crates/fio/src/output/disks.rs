@@ -1,8 +1,8 @@
-//! The lines "Disk stats", and what they and the JSON have in common.
+//! The "Disk stats" lines, and figures that they share with the JSON.
 
 use runner::DiskUse;
 
-/// How much of the time a disk had something to do, in percent.
+/// Share of the time for which a disk was busy, in percent.
 pub fn busy_percent(disk: &DiskUse) -> f64 {
     match disk.watched_ms {
         0 => 0.0,
@@ -10,12 +10,12 @@ pub fn busy_percent(disk: &DiskUse) -> f64 {
     }
 }
 
-/// That of the busiest of a disk's parts.
+/// The same for the busiest of a disk's members.
 pub fn busiest_percent(disk: &DiskUse) -> f64 {
     disk.parts.iter().map(busy_percent).fold(0.0, f64::max)
 }
 
-/// The mean over a disk's parts; of none, nothing.
+/// The mean over a disk's members; all zero without members.
 pub fn mean_of_parts(disk: &DiskUse) -> DiskUse {
     let mut sum = DiskUse::default();
     for part in &disk.parts {
@@ -36,7 +36,7 @@ pub fn mean_of_parts(disk: &DiskUse) -> DiskUse {
     sum
 }
 
-/// The lines for people, with the empty line before; nothing without disks.
+/// The lines for people, preceded by an empty line; empty without disks.
 pub fn lines(disks: &[DiskUse]) -> String {
     if disks.is_empty() {
         return String::new();

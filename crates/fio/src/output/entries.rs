@@ -1,9 +1,9 @@
-//! The entries of a run: of all hosts together, of one of them, and all jobs as one.
+//! The entries of a run: of all hosts together, of one host, and all jobs combined.
 
 use super::entry::{FioEntry, reporting};
 use runner::{CellOutcome, JobsOutcome};
 
-/// The entries of a run, in the order of its cells.
+/// The entries of a run, in cell order.
 pub fn entries(outcome: &JobsOutcome) -> Vec<FioEntry> {
     let mut entries: Vec<(Option<u32>, FioEntry)> = Vec::new();
     for cell in outcome.cells.iter().filter(|cell| !reporting(&cell.cell).hide) {
@@ -17,7 +17,7 @@ pub fn entries(outcome: &JobsOutcome) -> Vec<FioEntry> {
     entries.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// The same of one host of a fleet alone.
+/// The same for one host of a fleet.
 pub fn of_host(outcome: &JobsOutcome, host: &str) -> Vec<FioEntry> {
     let of_cell = |cell: &CellOutcome| {
         let part = cell.hosts.iter().find(|part| part.name == host);
@@ -25,7 +25,7 @@ pub fn of_host(outcome: &JobsOutcome, host: &str) -> Vec<FioEntry> {
             load: part.map(|part| part.load.clone()),
             samples: part.map(|part| part.samples.clone()).unwrap_or_default(),
             failure: part.map_or_else(|| cell.failure.clone(), |part| part.failure.clone()),
-            // These are said of all hosts together.
+            // These apply to all hosts together.
             steady: None,
             verdict: None,
             limit: None,
@@ -36,12 +36,12 @@ pub fn of_host(outcome: &JobsOutcome, host: &str) -> Vec<FioEntry> {
     entries(&JobsOutcome { cells: outcome.cells.iter().map(of_cell).collect(), ..outcome.clone() })
 }
 
-/// All entries as one, with a name of its own; `None` without any.
+/// All entries combined under a given name; `None` without any.
 pub fn together(name: &str, entries: &[FioEntry]) -> Option<FioEntry> {
     let (first, others) = entries.split_first()?;
     let mut all = first.clone();
     others.iter().for_each(|other| all.merge(other.clone()));
-    // As fio has it: of the last one.
+    // As in fio, the last one's.
     all.group = entries.last().map_or(0, |last| last.group);
     Some(FioEntry { name: name.to_owned(), options: Vec::new(), ..all })
 }

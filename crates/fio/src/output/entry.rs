@@ -1,4 +1,4 @@
-//! What fio's output has an entry for: a job, a clone of it, or with `group_reporting` several of them together.
+//! An entry in fio's output: a job, a clone of it, or with `group_reporting` several of them together.
 
 use engine::{CheckedBlocks, Usage};
 use experiment::{Cell, LatencyTarget, Reporting, SteadyRule};
@@ -13,72 +13,72 @@ use runner::{CellOutcome, JobFailure};
 /// An entry.
 #[derive(Clone, Debug, Default)]
 pub struct FioEntry {
-    /// The job's name; of several, the first one's.
+    /// The job's name; for several jobs, the first one's.
     pub name: String,
-    /// Number of the group in whose summary it counts.
+    /// Number of the group whose summary includes it.
     pub group: u32,
-    /// Workers.
+    /// Number of workers.
     pub jobs: u32,
-    /// Why it ended badly.
+    /// Why it failed.
     pub failure: Option<JobFailure>,
     /// The job's own options, as given.
     pub options: Vec<(String, String)>,
-    /// How it is shown.
+    /// Display options.
     pub report: Reporting,
     /// Reads, writes and trims.
     pub directions: [DirectionFigures; direction::COUNT],
     /// Latencies of all commits.
     pub sync: Histogram,
-    /// Commits that were fsyncs between writes, which is what fio counts.
+    /// Number of fsyncs between writes, the only commits that fio counts.
     pub syncs: u64,
-    /// What the workers used of the processors.
+    /// The workers' processor usage.
     pub usage: Usage,
-    /// Wall time over which they used it, added up over them, in nanoseconds: what percentages refer to.
+    /// Total wall time of all workers, in nanoseconds: the base of the percentages.
     pub wall_ns: u64,
-    /// Operations by how many were in flight when they started.
+    /// Operations by the number in flight when they started.
     pub depths: [u64; 7],
-    /// The queue depth: as planned, or as found for a latency.
+    /// The queue depth: as planned, or as found for a target latency.
     pub depth: u32,
-    /// The latency that the queue depth is fitted to.
+    /// The target latency to which the queue depth is fitted.
     pub target: Option<LatencyTarget>,
-    /// The rule of the steady state, and what it said.
+    /// The steady-state rule and its result.
     pub steady: Option<(SteadyRule, SteadyOutcome)>,
     /// Operations that failed.
     pub failed: u64,
     /// Errors do not end the job, and are shown.
     pub goes_on: bool,
-    /// What only manometer says.
+    /// Figures that only manometer reports.
     pub own: Own,
 }
 
-/// What only manometer says of an entry.
+/// Figures of an entry that only manometer reports.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Own {
     /// The cells of the run.
     pub cells: Vec<u32>,
-    /// The worst verdict, in a word.
+    /// The worst verdict.
     pub verdict: Option<store::Verdict>,
-    /// What held it back; of several jobs the first's.
+    /// What limited it; for several jobs, the first one's.
     pub limit: Option<stats::limit::Bottleneck>,
-    /// Why a job ended badly.
+    /// Why a job failed.
     pub failure: Option<String>,
     /// Failed operations by kind.
     pub errors: std::collections::BTreeMap<metrics::ErrorKind, u64>,
-    /// Operations that were in flight when the measured window ended, and are in no count.
+    /// Operations in flight at the end of the measured window, which no count includes.
     pub in_flight_at_end: u64,
-    /// How often a worker waited for the thread that writes the logs.
+    /// Number of times a worker waited for the log-writing thread.
     pub log_waits: u64,
-    /// What became of the blocks of a job that verifies; `None`: it does not.
+    /// Block counts of a verifying job; `None` if it does not verify.
     pub verification: Option<CheckedBlocks>,
 }
 
-/// How a job wants to be shown.
+/// A job's display options.
 pub fn reporting(cell: &Cell) -> Reporting {
     cell.workload.stream().map(|job| job.report.clone()).unwrap_or_default()
 }
 
 impl FioEntry {
-    /// Of one cell.
+    /// The entry of one cell.
     pub fn of(outcome: &CellOutcome) -> FioEntry {
         let cell = &outcome.cell;
         let report = reporting(cell);
@@ -143,7 +143,7 @@ impl FioEntry {
         }
     }
 
-    /// Adds a job that ran at the same time. What describes the job stays that of the first.
+    /// Adds a concurrent job. The description of the first job stays.
     pub fn merge(&mut self, other: FioEntry) {
         self.jobs += other.jobs;
         self.failure = self.failure.take().or(other.failure);
@@ -163,7 +163,7 @@ impl FioEntry {
         self.own.merge(other.own);
     }
 
-    /// Figures of the service time, fio's `clat`.
+    /// Service-time figures, fio's `clat`.
     pub fn service(&self, direction: &DirectionFigures) -> LatencyOutput {
         match self.report.hide_service {
             true => LatencyOutput::default(),
@@ -171,7 +171,7 @@ impl FioEntry {
         }
     }
 
-    /// Figures of the response time, fio's `lat`.
+    /// Response-time figures, fio's `lat`.
     pub fn response(&self, direction: &DirectionFigures) -> LatencyOutput {
         match self.report.hide_response {
             true => LatencyOutput::default(),
@@ -184,20 +184,20 @@ impl FioEntry {
         LatencyOutput::of(&self.sync, self.percentiles(true))
     }
 
-    /// The list of percentiles, if they are wanted.
+    /// The list of percentiles, if wanted.
     pub fn percentiles(&self, wanted: bool) -> Option<&[f64]> {
         let list = &self.report.percentiles;
         wanted.then_some(if list.is_empty() { &USUAL_PERCENTILES } else { list })
     }
 
-    /// All directions as one.
+    /// All directions combined.
     pub fn together(&self) -> DirectionFigures {
         let mut all = DirectionFigures::default();
         self.directions.iter().for_each(|direction| all.merge(direction));
         all
     }
 
-    /// How the service times of all operations are distributed.
+    /// Distribution of the service times of all operations.
     pub fn shares(&self) -> Shares {
         match self.report.hide_service {
             true => Shares::default(),
@@ -205,20 +205,20 @@ impl FioEntry {
         }
     }
 
-    /// Shares of operations by how many were in flight, in percent.
+    /// Shares of operations by number in flight, in percent.
     pub fn depth_shares(&self) -> [f64; 7] {
         let all: u64 = self.depths.iter().sum();
         self.depths.map(|count| if all == 0 { 0.0 } else { count as f64 * 100.0 / all as f64 })
     }
 
-    /// Processor time in the program and in the kernel, in percent of the workers' time.
+    /// Processor time in user and kernel mode, in percent of the workers' time.
     pub fn processor_percent(&self) -> [f64; 2] {
         let wall_ns = self.wall_ns;
         [self.usage.user_ns, self.usage.system_ns]
             .map(|ns| if wall_ns == 0 { 0.0 } else { ns as f64 * 100.0 / wall_ns as f64 })
     }
 
-    /// The error's number; 0: none.
+    /// The error number; 0 if there is none.
     pub fn error_code(&self) -> i32 {
         self.failure.as_ref().map_or(0, |failure| failure.code)
     }
@@ -245,29 +245,29 @@ impl Own {
     }
 }
 
-/// What fio says of a steady state.
+/// fio's steady-state report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SteadyFigures {
     /// `iops_slope:0.300000%`.
     pub rule: String,
     /// Length of the rule's window in seconds.
     pub window_s: u64,
-    /// The state was reached.
+    /// Whether the steady state was reached.
     pub reached: bool,
-    /// What is limited: the slope, else the largest distance from the mean.
+    /// Whether the slope is limited; otherwise the maximum deviation from the mean.
     pub slope: bool,
-    /// What is watched: `iops`, `bw`, `lat`.
+    /// The metric: `iops`, `bw`, `lat`.
     pub metric: String,
     /// The criterion's value, in percent of the mean.
     pub percent: f64,
-    /// The mean of bytes a second over the window.
+    /// Mean bytes per second over the window.
     pub bytes_per_s: f64,
-    /// And of operations a second.
+    /// Mean operations per second over the window.
     pub ops_per_s: f64,
 }
 
 impl SteadyFigures {
-    /// Of a rule of fio's kind.
+    /// The figures of a fio-style rule.
     pub fn of(rule: &SteadyRule, outcome: &SteadyOutcome) -> Option<SteadyFigures> {
         let SteadyRule::Fio { metric, slope, limit, window_s } = rule else {
             return None;

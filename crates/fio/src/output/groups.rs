@@ -1,4 +1,4 @@
-//! Groups of jobs: what the lines "Run status group" say, and each job's part of it.
+//! Groups of jobs: the "Run status group" lines, and each job's share of its group.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use runner::op_logs::direction;
 /// One direction over the entries of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Bytes of all.
+    /// Total bytes.
     pub bytes: u64,
-    /// The bandwidth of the slowest entry, in bytes a second.
+    /// Bandwidth of the slowest entry, in bytes per second.
     pub slowest: f64,
-    /// And of the fastest.
+    /// Bandwidth of the fastest entry, in bytes per second.
     pub fastest: f64,
     /// The shortest runtime of an entry, in nanoseconds.
     pub shortest_ns: u64,
-    /// And the longest.
+    /// The longest runtime of an entry, in nanoseconds.
     pub longest_ns: u64,
 }
 
@@ -38,7 +38,7 @@ impl Summary {
         self.longest_ns = self.longest_ns.max(direction.runtime_ns);
     }
 
-    /// Bytes a second of all together, over the longest runtime.
+    /// Total bytes per second, over the longest runtime.
     pub fn bytes_per_s(&self) -> f64 {
         match self.longest_ns {
             0 => 0.0,
@@ -46,7 +46,7 @@ impl Summary {
         }
     }
 
-    /// How much of it a job has, in percent: by the mean of its samples, as fio reckons it, but never more than all.
+    /// A job's share in percent: from the mean of its samples, as in fio, but never more than 100.
     pub fn percent(&self, direction: &DirectionFigures) -> f64 {
         let all = self.bytes_per_s();
         if all > 0.0 { (direction.bandwidth.mean * 100.0 / all).min(100.0) } else { 0.0 }
@@ -58,13 +58,13 @@ impl Summary {
 pub struct EntryGroup {
     /// Reads, writes, trims.
     pub directions: [Summary; direction::COUNT],
-    /// All together.
+    /// All directions combined.
     pub mixed: Summary,
     /// How its jobs want the directions shown.
     pub shown: ShownDirections,
 }
 
-/// The groups of these entries, by their numbers.
+/// The groups of these entries, by group number.
 pub fn of(entries: &[FioEntry]) -> BTreeMap<u32, EntryGroup> {
     let mut groups: BTreeMap<u32, EntryGroup> = BTreeMap::new();
     for entry in entries {

@@ -1,27 +1,27 @@
-//! Figures of one latency: what a `clat_ns`, `lat_ns` or `slat_ns` holds.
+//! Latency figures: the content of a `clat_ns`, `lat_ns` or `slat_ns`.
 
 use metrics::Histogram;
 
-/// fio's usual percentiles.
+/// fio's default percentiles.
 pub const USUAL_PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
 /// Figures of one latency, in nanoseconds; all 0 without operations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LatencyOutput {
-    /// The shortest.
+    /// The min.
     pub min: u64,
-    /// The longest.
+    /// The max.
     pub max: u64,
     /// The mean.
     pub mean: f64,
-    /// The standard deviation of the operations; 0 of fewer than two.
+    /// The standard deviation; 0 with fewer than two operations.
     pub deviation: f64,
-    /// Operations.
+    /// Number of operations.
     pub count: u64,
-    /// Percentiles, in the order of the list, with their latencies; `None`: not shown.
+    /// Percentiles in list order, with their latencies; `None`: not shown.
     pub percentiles: Option<Vec<(f64, u64)>>,
-    /// fio's buckets with counts, by their middles; empty where percentiles are not shown.
+    /// fio's non-empty buckets, by their middles; empty if percentiles are not shown.
     pub bins: Vec<(u64, u64)>,
 }
 
@@ -48,7 +48,7 @@ impl LatencyOutput {
 
 /// The latency at a percentile (0 to 100), in nanoseconds; 0 when empty.
 pub fn at_percent(histogram: &Histogram, percent: f64) -> u64 {
-    // 99.9 / 100 is a little more than 0.999, and that little is one operation too many in a thousand.
+    // 99.9 / 100 is slightly more than 0.999, which would be one operation too many in a thousand.
     histogram.quantile_ns((percent * 1e9).round() / 1e11)
 }
 
@@ -68,22 +68,22 @@ fn deviation(histogram: &Histogram, mean: f64) -> f64 {
     (squares / (count - 1) as f64).sqrt()
 }
 
-/// Shares of operations by latency, in percent: below each limit, and not below the one before.
+/// Shares of operations by latency, in percent: below each limit, but not below the previous one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shares {
     /// In nanoseconds: below 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000.
     pub ns: [f64; 10],
-    /// In microseconds, likewise; the first begins at one.
+    /// In microseconds, with the same limits; the first starts at one microsecond.
     pub us: [f64; 10],
-    /// In milliseconds: the same, then below 2000, and all above.
+    /// In milliseconds: the same limits, then below 2000, and the rest.
     pub ms: [f64; 12],
 }
 
-/// The limits that the three scales share.
+/// The limits shared by the three scales.
 pub const LIMITS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 
 impl Shares {
-    /// Of these histograms together.
+    /// The shares in these histograms combined.
     pub fn of<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Shares {
         let mut shares = Shares::default();
         let mut all = 0;

@@ -1,5 +1,5 @@
-//! What a run of jobs found, in fio's shapes: text for people, lines for programs, JSON. What each figure means here, and where
-//! it differs from fio's, is in docs/fio-output.md.
+//! The results of a run of jobs in fio's formats: text for people, lines for programs, JSON. docs/fio-output.md
+//! describes what each figure means here, and where it differs from fio's.
 
 pub mod direction;
 mod disks;
@@ -25,18 +25,18 @@ pub use numbers::Style;
 pub use report::FioReport;
 pub use terse::TerseVersion;
 
-/// Which shapes are wanted (`--output-format`, `--minimal`, `--append-terse`, `--terse-version`).
+/// The requested formats (`--output-format`, `--minimal`, `--append-terse`, `--terse-version`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Formats {
     /// Text for people.
     pub normal: bool,
     /// Lines of fields.
     pub terse: bool,
-    /// Which fields those have.
+    /// The version of those fields.
     pub terse_version: TerseVersion,
     /// One JSON document.
     pub json: bool,
-    /// With the buckets of latencies (`json+`).
+    /// With latency buckets (`json+`).
     pub json_bins: bool,
 }
 
@@ -53,10 +53,10 @@ impl Default for Formats {
 }
 
 impl Formats {
-    /// Reads the value of `--output-format`: `normal`, `terse`, `json`, `json+`, several with commas between.
+    /// Parses the value of `--output-format`: `normal`, `terse`, `json`, `json+`, or several separated by commas.
     ///
     /// # Errors
-    /// The word that is none of them.
+    /// The unknown word.
     pub fn from_list(list: &str, terse_version: TerseVersion) -> Result<Formats, String> {
         let mut formats =
             Formats { normal: false, terse: false, terse_version, json: false, json_bins: false };
@@ -73,10 +73,10 @@ impl Formats {
     }
 }
 
-/// Writes the report in each shape that is wanted, in fio's order: terse, JSON, normal.
+/// Writes the report in each requested format, in fio's order: terse, JSON, normal.
 ///
 /// # Errors
-/// When it cannot be written.
+/// It cannot be written.
 pub fn write(report: &FioReport, formats: &Formats, out: &mut dyn Write) -> io::Result<()> {
     if formats.terse {
         terse::write(report, formats.terse_version, out)?;

@@ -1,25 +1,25 @@
-//! Numbers as fio prints them for people: this many digits, then a prefix.
+//! Numbers as fio prints them for people: a limited number of digits, then a prefix.
 
-/// What is counted.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberUnit {
-    /// Nothing in particular: operations.
+    /// No unit: operations.
     None,
     /// Bytes.
     Bytes,
-    /// Bytes a second.
+    /// Bytes per second.
     BytesPerS,
-    /// Bits a second; the number is in bits too.
+    /// Bits per second; the number is in bits too.
     BitsPerS,
 }
 
-/// Prefixes of powers of 1024.
+/// Binary prefixes, powers of 1024.
 const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-/// Prefixes of powers of 1000.
+/// Decimal prefixes, powers of 1000.
 const DECIMAL: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
-/// A whole number with at most `digits` digits before and behind the point together, the prefix being of powers of 1024
-/// (`binary`) or of 1000: `9999`, `10.0k`, `11.3MiB`.
+/// An integer with at most `digits` digits in total, with a prefix for powers of 1024 (`binary`) or of 1000: `9999`,
+/// `10.0k`, `11.3MiB`.
 pub fn short(value: u64, digits: u32, binary: bool, unit: NumberUnit) -> String {
     let (step, prefixes) = if binary { (1024, BINARY) } else { (1000, DECIMAL) };
     let digits = digits.clamp(1, 18);
@@ -50,7 +50,7 @@ pub fn short(value: u64, digits: u32, binary: bool, unit: NumberUnit) -> String 
 pub struct Style {
     /// Digits of a number (`significant_figures`).
     pub digits: u32,
-    /// Powers of 1000 first, those of 1024 in brackets (`kb_base=1000`).
+    /// Powers of 1000 first, powers of 1024 in brackets (`kb_base=1000`).
     pub thousands: bool,
     /// Throughput in bits (`unit_base=1`).
     pub bits: bool,
@@ -63,17 +63,17 @@ impl Style {
         Style { digits, thousands: report.thousands, bits: report.bits }
     }
 
-    /// Operations, or operations a second.
+    /// Operations, or operations per second.
     pub fn count(self, value: u64) -> String {
         short(value, self.digits, false, NumberUnit::None)
     }
 
-    /// Bytes: in the first kind of prefix, and in the second.
+    /// Bytes, with the first kind of prefix and with the second.
     pub fn bytes(self, value: u64) -> [String; 2] {
         self.both(value, NumberUnit::Bytes)
     }
 
-    /// Bytes a second, likewise.
+    /// Bytes per second, with the first kind of prefix and with the second.
     pub fn rate(self, bytes_per_s: u64) -> [String; 2] {
         match self.bits {
             true => self.both(bytes_per_s.saturating_mul(8), NumberUnit::BitsPerS),
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn sizes_are_printed_as_fio_prints_them() {
-        // From runs of fio 3.33 with `size=` this many bytes, the line of the run status group.
+        // From runs of fio 3.33 with `size=` these bytes: the line of the run status group.
         for (bytes, binary, decimal) in [
             (512, "512B", "512B"),
             (4096, "4096B", "4096B"),

@@ -1,25 +1,25 @@
-//! The line that says how far a run is (`--eta`), after "Interpreting the output" of fio's HOWTO.
+//! The progress line of a run (`--eta`), following "Interpreting the output" in fio's HOWTO.
 
 use super::numbers::{NumberUnit, Style, short};
 
-/// What a run is doing now.
+/// The current state of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FioProgress {
-    /// Each worker in the order of its job: a letter of fio's table, such as `r` for random reads.
+    /// The state of each worker in job order, as a letter from fio's table, such as `r` for random reads.
     pub states: Vec<char>,
     /// Files that are open.
     pub files: u64,
-    /// Share that is done, 0 to 1; `None`: not known.
+    /// Share completed, 0 to 1; `None`: unknown.
     pub done: Option<f64>,
-    /// Bytes a second of reads, writes and trims since the last line.
+    /// Bytes per second of reads, writes and trims since the last line.
     pub bytes_per_s: [f64; 3],
-    /// And operations.
+    /// Operations per second of reads, writes and trims since the last line.
     pub ops_per_s: [f64; 3],
-    /// Until the group that runs now has ended, in seconds; `None`: not known.
+    /// Seconds until the current group ends; `None`: unknown.
     pub left_s: Option<u64>,
 }
 
-/// States in which a worker runs.
+/// States in which a worker is running.
 const RUNNING: &str = "pRrWwMmDdFV/If";
 
 /// The line, without a line end.
@@ -44,7 +44,7 @@ pub fn line(progress: &FioProgress, style: Style) -> String {
     text + &format!("[eta {}]", progress.left_s.map_or_else(|| "--".to_owned(), duration))
 }
 
-/// Runs of the same letter with how long they are: `R(10),W(10)`.
+/// Runs of the same letter with their lengths: `R(10),W(10)`.
 fn condensed(states: &[char]) -> String {
     let mut runs: Vec<(char, usize)> = Vec::new();
     for state in states {

@@ -1,4 +1,4 @@
-//! A run as fio's output shows it: what the four formats are written from.
+//! A run as fio's output shows it: the source of all four formats.
 
 use experiment::{LatencyTarget, bare_host, host_port};
 use jiff::tz::TimeZone;
@@ -9,9 +9,9 @@ use runner::{DiskUse, JobsOutcome};
 
 /// fio's name for all jobs of all hosts.
 const ALL_CLIENTS: &str = "All clients";
-/// The port of ssh where none is written.
+/// The default ssh port.
 const SSH_PORT: u16 = 22;
-/// fio's word for a time that is not known.
+/// fio's value for an unknown time.
 const UNKNOWN_S: u64 = i32::MAX as u64;
 
 /// A run.
@@ -19,23 +19,23 @@ const UNKNOWN_S: u64 = i32::MAX as u64;
 pub struct FioReport {
     /// Its id in the results file.
     pub run: String,
-    /// When it was written, in milliseconds since 1970.
+    /// Time of writing, in milliseconds since 1970.
     pub timestamp_ms: i64,
     /// The same for people: `Sun Nov 22 03:37:46 2026`, local time.
     pub time: String,
     /// Seconds since the run began, rounded up.
     pub elapsed_s: u64,
-    /// Seconds until it ends: 0 when it has.
+    /// Seconds until it ends; 0 if it has ended.
     pub eta_s: u64,
     /// Options of the section `[global]`.
     pub global_options: Vec<(String, String)>,
-    /// Jobs, clones, or groups of them; of a fleet those of all hosts together.
+    /// Jobs, clones, or groups of them; for a fleet, of all hosts together.
     pub entries: Vec<FioEntry>,
-    /// The hosts of a fleet (`--client`); none where this host alone ran the jobs.
+    /// The hosts of a fleet (`--client`); empty if this host alone ran the jobs.
     pub clients: Vec<FioClient>,
-    /// What fio calls `All clients`: all jobs of all hosts, when there are several.
+    /// fio's `All clients`: all jobs of all hosts, if there are several.
     pub all_clients: Option<FioEntry>,
-    /// Disks, unless the jobs do not want them shown.
+    /// Disks, unless the jobs hide them.
     pub disks: Vec<DiskUse>,
 }
 
@@ -44,14 +44,14 @@ pub struct FioReport {
 pub struct FioClient {
     /// Its name, without user and port.
     pub host: String,
-    /// The port of its ssh.
+    /// Its ssh port.
     pub port: u16,
-    /// What it did.
+    /// Its entries.
     pub entries: Vec<FioEntry>,
 }
 
 impl FioReport {
-    /// Of a run, as it ended or (`still_running`) as it is now; times for people are those of `zone`.
+    /// The report of a run, as it ended or (`still_running`) as it is now; times for people are in `zone`.
     pub fn of(outcome: &JobsOutcome, still_running: bool, zone: TimeZone) -> FioReport {
         let milliseconds = outcome.finished.as_millisecond() - outcome.started.as_millisecond();
         let entries = entries::entries(outcome);
@@ -60,7 +60,7 @@ impl FioReport {
         if let ([client], [whole]) = (clients.as_mut_slice(), entries.as_slice())
             && let [only] = client.entries.as_mut_slice()
         {
-            // One job on one host is the whole.
+            // One job on one host: its entry is the total.
             *only = FioEntry { steady: whole.steady.clone(), own: whole.own.clone(), ..only.clone() };
         }
         let jobs = outcome.plan.cells.iter().filter_map(|cell| cell.workload.stream());
@@ -80,7 +80,7 @@ impl FioReport {
         }
     }
 
-    /// Entries in the order in which they are shown: of this host, or host by host and then all together.
+    /// Entries in display order: of this host, or host by host and then combined.
     pub fn lists(&self) -> Vec<(Option<&FioClient>, &[FioEntry])> {
         if self.clients.is_empty() {
             return vec![(None, &self.entries)];
@@ -90,7 +90,7 @@ impl FioReport {
     }
 }
 
-/// The hosts of a fleet, in its order.
+/// The hosts of a fleet, in fleet order.
 fn clients(outcome: &JobsOutcome) -> Vec<FioClient> {
     let mut names: Vec<&str> = Vec::new();
     for host in outcome.cells.iter().flat_map(|cell| &cell.hosts) {
@@ -106,7 +106,7 @@ fn clients(outcome: &JobsOutcome) -> Vec<FioClient> {
     names.iter().map(client).collect()
 }
 
-/// All jobs of all hosts as one, when there are several. What is said of the run as a whole is that of `whole`.
+/// All jobs of all hosts combined, if there are several. Run-level statements come from `whole`.
 fn all_clients(clients: &[FioClient], whole: &[FioEntry]) -> Option<FioEntry> {
     let each: Vec<FioEntry> = clients.iter().flat_map(|client| client.entries.clone()).collect();
     if each.len() < 2 {
@@ -117,7 +117,7 @@ fn all_clients(clients: &[FioClient], whole: &[FioEntry]) -> Option<FioEntry> {
     Some(FioEntry { steady: said.steady, own: said.own, ..all })
 }
 
-/// The three numbers that say what latency was aimed at: nanoseconds, microseconds, percent.
+/// The target latency as three numbers: nanoseconds, microseconds, percent.
 pub fn target_numbers(target: Option<LatencyTarget>) -> (u64, u64, f64) {
     target.map_or((0, 0, 100.0), |target| {
         let scaled = |seconds: f64, scale: f64| (seconds * scale).round() as u64;

@@ -1,5 +1,5 @@
-//! `--output-format=terse`, `--minimal`: one line a job, its fields between semicolons, after the versions 2 to 5 of fio's HOWTO
-//! ("Terse output"). Latencies are whole microseconds, bandwidths KiB/s.
+//! `--output-format=terse`, `--minimal`: one line per job, with fields separated by semicolons, following versions 2 to
+//! 5 in fio's HOWTO ("Terse output"). Latencies are whole microseconds, bandwidths KiB/s.
 
 use std::io::{self, Write};
 
@@ -10,25 +10,25 @@ use super::json::FIO_VERSION;
 use super::latency::{LatencyOutput, at_percent};
 use super::report::FioReport;
 
-/// Percentiles of a line, whatever the list holds.
+/// Percentiles per line, whatever the list holds.
 const PERCENTILES: usize = 20;
 
-/// Which fields there are.
+/// Which fields a line has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TerseVersion {
     /// Without the program's version and the disks.
     Two,
-    /// fio's usual one: without trims.
+    /// fio's default: without trims.
     #[default]
     Three,
-    /// With all.
+    /// All fields.
     Four,
-    /// And with the samples of operations a second.
+    /// All fields, plus the samples of operations per second.
     Five,
 }
 
 impl TerseVersion {
-    /// By its number.
+    /// The version with this number.
     pub fn from_number(number: u64) -> Option<TerseVersion> {
         Some(match number {
             2 => TerseVersion::Two,
@@ -49,10 +49,10 @@ impl TerseVersion {
     }
 }
 
-/// Writes a line a job.
+/// Writes a line per job.
 ///
 /// # Errors
-/// When it cannot be written.
+/// It cannot be written.
 pub fn write(report: &FioReport, version: TerseVersion, out: &mut dyn Write) -> io::Result<()> {
     for (_, entries) in report.lists() {
         lines(report, entries, version, out)?;
@@ -71,7 +71,7 @@ fn lines(
         let mut line = fields(report, entry, &groups[&entry.group], version).join(";");
         let description = &entry.report.description;
         if !description.is_empty() {
-            // TerseVersion 2 has it on a line of its own.
+            // Version 2 has it on a separate line.
             line.push_str(if version == TerseVersion::Two { "\n;" } else { ";" });
             line.push_str(&description.replace('\n', " "));
         }
@@ -108,7 +108,7 @@ fn fields(report: &FioReport, entry: &FioEntry, group: &EntryGroup, version: Ter
     fields.extend([usage.major_faults, usage.minor_faults].map(|count| count.to_string()));
     fields.extend(entry.depth_shares().map(|share| format!("{share:.1}%")));
     let shares = entry.shares();
-    // Less than two microseconds is one field.
+    // Everything below two microseconds is one field.
     let below_two = shares.ns.iter().sum::<f64>() + shares.us[0];
     let rest = shares.us[1..].iter().chain(&shares.ms);
     fields.extend(std::iter::once(&below_two).chain(rest).map(|share| format!("{share:.2}%")));
@@ -160,7 +160,7 @@ fn direction(
     fields
 }
 
-/// Least, most, mean, deviation.
+/// Min, max, mean, deviation.
 fn latency(latency: &LatencyOutput) -> [String; 4] {
     [
         (latency.min / 1000).to_string(),
@@ -170,7 +170,7 @@ fn latency(latency: &LatencyOutput) -> [String; 4] {
     ]
 }
 
-/// Always twenty; what the list does not have is `0%=0`.
+/// Always twenty; missing ones are `0%=0`.
 fn percentiles(entry: &FioEntry, direction: &DirectionFigures) -> Vec<String> {
     let list = entry.percentiles(!entry.report.without_service).unwrap_or_default();
     let hidden = entry.report.hide_service;

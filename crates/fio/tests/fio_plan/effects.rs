@@ -1,4 +1,4 @@
-//! Each option and what it does to the plan.
+//! The effect of each option on the plan.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::cell_json;
 
-/// Options with their context, where in the cell the effect stands, and what stands there then.
+/// Options with their context, the affected path in the cell, and the value expected there.
 #[rustfmt::skip]
 fn table() -> Vec<(&'static str, &'static str, Value)> {
     vec![
@@ -296,7 +296,7 @@ fn with_size(options: &str) -> String {
     if sized { options.to_owned() } else { format!("size=1g; {options}") }
 }
 
-/// Options that change nothing but what is said about the job's options.
+/// Options that change nothing but the recorded job options.
 const WITHOUT_EFFECT: [(&str, &str); 21] = [
     ("verify_header_seed", "0"),
     ("verify_write_sequence", "0"),
@@ -338,7 +338,7 @@ fn what_is_accepted_without_effect_changes_nothing() {
     }
 }
 
-/// Options whose effect other tests look at: several jobs, or engines of the network.
+/// Options whose effect other tests check: several jobs, or network engines.
 const ELSEWHERE: [&str; 24] = [
     "stonewall",
     "wait_for",

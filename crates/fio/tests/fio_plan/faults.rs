@@ -1,8 +1,8 @@
-//! What contradicts, or makes no sense, is refused at its line.
+//! Contradictory or meaningless options are refused at their line.
 
 use super::planned;
 
-/// Options on the lines after `[j]`, the line (from 1) that is named, and a part of what is said.
+/// Options on the lines after `[j]`, the expected line (from 1), and part of the expected message.
 #[rustfmt::skip]
 const WRONG: [(&str, usize, &str); 65] = [
     ("size=4k; bs=64k", 2, "size is smaller than a block"),
@@ -84,7 +84,7 @@ fn what_is_wrong_is_named_with_its_line() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// What the language or the meaning says against it.
+/// The language's or the plan's objection.
 fn refused(text: &str) -> String {
     let reading = fio::Reading {
         environment: &|_| None,

@@ -1,8 +1,8 @@
-//! Which jobs run at the same time, which wait, and which are shown together.
+//! Which jobs run at the same time, which wait, and which are reported together.
 
 use super::{job, plan_of};
 
-/// Of each cell: name, run group, report number, summary.
+/// For each cell: name, run group, report number, summary.
 fn shape(text: &str) -> Vec<(String, u32, Option<u32>, Option<u32>)> {
     let plan = plan_of(text);
     let cells = plan.cells.iter().map(|cell| {
@@ -25,7 +25,7 @@ fn a_wall_begins_a_group_and_a_summary() {
     );
 }
 
-/// As fio 3.33 shows them: `d` and `e` together, then `f` and `g`.
+/// As fio 3.33 reports them: `d` and `e` together, then `f` and `g`.
 #[test]
 fn group_reporting_joins_what_stands_before_it_in_the_summary() {
     let found = shape(&format!(
@@ -35,7 +35,7 @@ fn group_reporting_joins_what_stands_before_it_in_the_summary() {
     assert_eq!(reports, [None, Some(1), Some(1), Some(2), Some(2)]);
 }
 
-/// As fio 3.33 shows them: three entries, the last one with the clones of `u` in it.
+/// As fio 3.33 reports them: three entries, the last one including the clones of `u`.
 #[test]
 fn what_is_shown_together_joins_the_last_clone_before_it() {
     let found = shape(&format!("{GLOBAL}[w]\nnumjobs=3\n[u]\nnumjobs=3\ngroup_reporting\n"));

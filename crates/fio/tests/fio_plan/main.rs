@@ -1,4 +1,4 @@
-//! Job files become plans: what each option does to the plan, what contradicts, which jobs run together.
+//! Job files become plans: the effect of each option on the plan, contradictions, jobs that run together.
 #![allow(clippy::unwrap_used)]
 
 mod effects;
@@ -26,7 +26,7 @@ fn script(text: &str) -> JobScript {
     script
 }
 
-/// What the plan's reader makes of a job file: the plan, or the faults as they are shown.
+/// The result of planning a job file: the plan, or the faults as they are shown.
 fn planned(text: &str) -> Result<(Plan, Vec<Warning>), String> {
     let around = Surroundings {
         directory: "/work",

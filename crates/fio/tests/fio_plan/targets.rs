@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{cell_of, job, planned, script};
 
-/// The URL and the options of the target of a job.
+/// The URL and the options of a job's target.
 fn target(options: &str) -> (String, BTreeMap<String, String>) {
     let cell = cell_of(&format!("[j]\nsize=1m\n{}\n", options.replace("; ", "\n")));
     (cell.target.url, cell.target.options)

@@ -1,4 +1,4 @@
-//! Sizes of blocks, and what is in buffers.
+//! Block sizes and buffer content.
 
 use super::ValueKind::{Bool, Flag, Integer, Integers, Ranges, Text, Word};
 use super::{FioOption, MOST, absent, differs, same};

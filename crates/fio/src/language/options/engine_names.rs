@@ -1,4 +1,4 @@
-//! The engines that fio names: those that protocols have, and what stands in the place of the others.
+//! The engines that fio names: those that protocols implement, and substitutes for the others.
 
 use std::sync::LazyLock;
 
@@ -10,16 +10,16 @@ use super::OptionSupport;
 /// An engine of fio.
 #[derive(Clone, Copy, Debug)]
 pub struct FioEngine {
-    /// As `ioengine` names it.
+    /// Its name in `ioengine`.
     pub name: &'static str,
-    /// How it compares with fio's.
+    /// How it compares with fio's engine.
     pub support: OptionSupport,
-    /// The kind of target that it loads, and how; none of an engine that is not there.
+    /// The kind of target that it loads, and how; `None` for an unsupported engine.
     pub loads: Option<(&'static TargetKind, &'static JobEngine)>,
 }
 
 impl FioEngine {
-    /// It is there.
+    /// Whether it is supported.
     pub const fn is_there(&self) -> bool {
         self.loads.is_some()
     }
@@ -81,7 +81,7 @@ const ABSENT: &[FioEngine] = &[
     no("guasi", "fio has dropped it", "ioengine=libaio"),
 ];
 
-/// All engines: first those that are there.
+/// All engines, supported ones first.
 pub fn every_engine() -> impl Iterator<Item = &'static FioEngine> + Clone {
     static ALL: LazyLock<Vec<FioEngine>> = LazyLock::new(|| {
         let there: Vec<FioEngine> = job_engines()
@@ -91,14 +91,14 @@ pub fn every_engine() -> impl Iterator<Item = &'static FioEngine> + Clone {
                 loads: Some((kind, engine)),
             })
             .collect();
-        // What a protocol has is not absent.
+        // An engine that a protocol implements is supported.
         let absent = ABSENT.iter().filter(|engine| there.iter().all(|other| other.name != engine.name));
         there.iter().chain(absent).copied().collect()
     });
     ALL.iter()
 }
 
-/// The engine with this name. What stands behind a colon (`external:FILE`) is not part of it.
+/// The engine with this name. A suffix after a colon (`external:FILE`) is not part of it.
 pub fn find_engine(name: &str) -> Option<&'static FioEngine> {
     let name = name.split(':').next().unwrap_or(name);
     every_engine().find(|engine| engine.name == name)

@@ -1,4 +1,4 @@
-//! The option that names an engine, the options of engines that protocols have, and those of engines that are not there.
+//! The option that names an engine, the engine options that protocols implement, and those of unsupported engines.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ const SEE_ENGINE: &str = "ioengine names the engines that there are";
 pub(super) fn options() -> &'static [FioOption] {
     static ALL: LazyLock<Vec<FioOption>> = LazyLock::new(|| {
         let of_protocols: Vec<FioOption> = engine_options().map(of_protocol).collect();
-        // What a protocol has is not absent.
+        // An option that a protocol implements is supported.
         let absent =
             ABSENT.iter().filter(|option| of_protocols.iter().all(|other| !other.is_called(option.name)));
         std::iter::once(&IOENGINE).chain(&of_protocols).chain(absent).copied().collect()
@@ -22,7 +22,7 @@ pub(super) fn options() -> &'static [FioOption] {
     &ALL
 }
 
-/// The value of an option of this name is never shown.
+/// Whether values of an option with this name must never be shown.
 pub(crate) fn is_secret(name: &str) -> bool {
     engine_options().any(|option| option.secret && option.name == name)
 }

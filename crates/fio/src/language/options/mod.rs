@@ -1,4 +1,4 @@
-//! Every option of fio's HOWTO, and what it is here.
+//! Every option in fio's HOWTO, and how it is supported here.
 
 mod blocks;
 mod engine_names;
@@ -18,40 +18,40 @@ pub(crate) use engines::is_secret;
 pub use table::document;
 pub use targets::{OptionSupport, ValueKind};
 
-/// An option of fio, or of ours beyond fio.
+/// An option of fio, or one that this program adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FioOption {
-    /// The name by which code and messages call it: the one that everybody writes, such as `rw` and `bs`.
+    /// Its name in code and messages: the commonly used one, such as `rw` and `bs`.
     pub name: &'static str,
     /// Other names of the same option.
     pub aliases: &'static [&'static str],
-    /// What its value is.
+    /// The kind of its value.
     pub kind: ValueKind,
-    /// Where it belongs.
+    /// What it applies to.
     pub group: OptionGroup,
-    /// How it compares with fio's.
+    /// How it compares with fio's option.
     pub support: OptionSupport,
-    /// Values with which an absent option asks for nothing, so that they are accepted.
+    /// Values that make an unsupported option harmless, so that they are accepted.
     pub harmless: &'static [&'static str],
 }
 
-/// Where an option belongs.
+/// What an option applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionGroup {
-    /// Of a job, with every engine.
+    /// A job, with any engine.
     Job,
-    /// Of a job, with these engines only.
+    /// A job, with these engines only.
     Engine(&'static [&'static str]),
-    /// Of the command line, with or without a value behind it.
+    /// The command line; says whether a value follows.
     Program(Argument),
-    /// Of a profile.
+    /// A profile.
     Profile,
 }
 
-/// What stands behind an option of the command line.
+/// Whether a command-line option takes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// Nothing.
+    /// No value.
     None,
     /// A value, after `=` or as the next argument.
     Required,
@@ -59,7 +59,7 @@ pub enum Argument {
     Optional,
 }
 
-/// The largest whole number that fio keeps in most options.
+/// The largest integer that fio stores in most options.
 const MOST: i64 = u32::MAX as i64;
 
 const fn same(name: &'static str, aliases: &'static [&'static str], kind: ValueKind) -> FioOption {
@@ -92,17 +92,17 @@ impl FioOption {
         Self { harmless: values, ..self }
     }
 
-    /// It is called so: by its name or by another one.
+    /// Whether this is its name or one of its aliases.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
 
-    /// It belongs to jobs, not to the command line.
+    /// Whether it applies to jobs, not to the command line.
     pub const fn is_of_jobs(&self) -> bool {
         matches!(self.group, OptionGroup::Job | OptionGroup::Engine(_))
     }
 
-    /// It may stand without a value.
+    /// Whether it may be given without a value.
     pub const fn may_be_alone(&self) -> bool {
         match self.group {
             OptionGroup::Program(argument) => !matches!(argument, Argument::Required),
@@ -111,7 +111,7 @@ impl FioOption {
     }
 }
 
-/// All options, with the headings under which they are documented.
+/// All options, under their documentation headings.
 pub fn chapters() -> impl Iterator<Item = (&'static str, &'static [FioOption])> {
     [
         ("Units, description, time", general::OPTIONS),
@@ -134,12 +134,12 @@ pub fn every_option() -> impl Iterator<Item = &'static FioOption> {
     chapters().flat_map(|(_, options)| options)
 }
 
-/// The option of jobs with this name. Names of several engines that mean different things have one entry.
+/// The job option with this name. A name that means different things in several engines has one entry.
 pub fn find_option(name: &str) -> Option<&'static FioOption> {
     every_option().find(|option| option.is_of_jobs() && option.is_called(name))
 }
 
-/// The option of the command line with this name, without its dashes.
+/// The command-line option with this name, without its dashes.
 pub fn find_argument(name: &str) -> Option<&'static FioOption> {
     every_option().find(|option| matches!(option.group, OptionGroup::Program(_)) && option.is_called(name))
 }

@@ -1,4 +1,4 @@
-//! Which operation comes next, and where.
+//! Choice and position of the next operation.
 
 use super::ValueKind::{Amount, Bool, Flag, Float, Integer, Integers, Text, Word, Words};
 use super::{FioOption, MOST, absent, differs, same};

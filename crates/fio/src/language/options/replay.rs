@@ -1,4 +1,4 @@
-//! Replay of logs, threads, and what waits for what.
+//! Log replay, threads, and dependencies between jobs.
 
 use super::ValueKind::{Bool, Flag, Floats, Integer, Text, Word, Words};
 use super::{FioOption, MOST, absent, differs, same};

@@ -1,4 +1,4 @@
-//! The table of options as a document.
+//! Generates the table of options as a document.
 
 use std::fmt::Write;
 
@@ -83,7 +83,7 @@ fn status(status: &OptionSupport) -> (&'static str, String) {
     }
 }
 
-/// With a capital letter and a full stop; names of options and programs keep their letters.
+/// Capitalises a text and ends it with a full stop; option and program names keep their case.
 fn sentence(text: &str) -> String {
     let word = text.split(' ').next().unwrap_or("").trim_end_matches([',', ':', ';']);
     if ["fio", "malloc", "tcp"].contains(&word) || !word.chars().all(char::is_alphabetic) {

@@ -2,22 +2,22 @@
 
 use super::{number, time};
 
-/// What units behind numbers mean.
+/// The meaning of unit suffixes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Units {
-    /// `k`, `m`, … of data.
+    /// Units of data: `k`, `m`, …
     Data {
-        /// What `k` is.
+        /// The value of `k`.
         kb_base: u32,
     },
-    /// `ms`, `s`, …; the result is in microseconds.
+    /// Units of time: `ms`, `s`, …; the result is in microseconds.
     Time,
 }
 
-/// How deep parentheses may be nested.
+/// Maximum nesting of parentheses.
 const DEEPEST: usize = 32;
 
-/// The value of an expression, calculated with 128 bits. `/` drops the rest; `^` is a power.
+/// The value of an expression, computed with 128 bits. `/` truncates; `^` is a power.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
         self.with_unit(i128::from(value))
     }
 
-    /// The unit behind a number or a closing parenthesis, if there is one.
+    /// Applies the unit after a number or a closing parenthesis, if there is one.
     fn with_unit(&mut self, value: i128) -> Result<i128, String> {
         let end = self.rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(self.rest.len());
         let unit = &self.rest[..end];

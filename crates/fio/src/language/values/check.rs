@@ -1,10 +1,10 @@
-//! Whether a value is of its option's kind.
+//! Checks that a value is of its option's kind.
 
 use super::{amount, floats, integer, integers, percent, range, ranges, time, time_range, times};
 use crate::language::options::{FioOption, ValueKind};
 use experiment::hint;
 
-/// `value` is right for this option. `None` is an option without `=`.
+/// Checks `value` for this option. `None` means an option without `=`.
 ///
 /// # Errors
 /// How to write it.

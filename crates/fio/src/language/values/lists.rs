@@ -1,17 +1,17 @@
-//! Values with several parts: for reads, writes and trims, ranges, lists.
+//! Values with several parts: one each for reads, writes and trims; ranges; lists.
 
 use super::number::{integer, percent};
 use super::time::time;
 use experiment::Amount;
 
-/// A value for reads, one for writes, one for trims; `None` where the text leaves it as it was.
+/// One value each for reads, writes and trims; `None` where the text keeps the previous value.
 pub type Triple<T> = [Option<T>; 3];
 
-/// One to three parts with commas between them: `8k` is for all, `8k,32k` for reads, and for writes and trims, `8k,32k,` leaves
-/// trims as they were, `,8k` leaves reads.
+/// One to three parts separated by commas: `8k` applies to all, `8k,32k` to reads and to writes and trims, `8k,32k,`
+/// leaves trims unchanged, `,8k` leaves reads unchanged.
 fn triple<T: Copy>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Triple<T>, String> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
-    // A comma at the end ends the list.
+    // A trailing comma ends the list.
     let (parts, closed) = match parts.as_slice() {
         [parts @ .., ""] => (parts.to_vec(), true),
         _ => (parts, false),
@@ -37,7 +37,7 @@ fn triple<T: Copy>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Resu
     Ok(values)
 }
 
-/// Whole numbers for reads, writes and trims. Besides commas, `:` and `-` separate them, as in fio.
+/// Integers for reads, writes and trims. As in fio, `:` and `-` separate them as well as commas.
 ///
 /// # Errors
 /// How to write it.
@@ -56,7 +56,7 @@ pub fn integers(text: &str, kb_base: u32) -> Result<Triple<i64>, String> {
     triple(&with_commas, |part| integer(part, kb_base))
 }
 
-/// Lengths of time in microseconds, for reads, writes and trims.
+/// Durations in microseconds, for reads, writes and trims.
 ///
 /// # Errors
 /// How to write it.
@@ -76,7 +76,7 @@ pub fn amount(text: &str, kb_base: u32) -> Result<Amount, String> {
     u64::try_from(bytes).map(Amount::Bytes).map_err(|_| "a size is not negative".to_owned())
 }
 
-/// Two sizes with `-` or `:` between them, the smaller first, or one that is both.
+/// Two sizes separated by `-` or `:`, the smaller first, or one that is both.
 ///
 /// # Errors
 /// How to write it.
@@ -99,7 +99,7 @@ pub fn range(text: &str, kb_base: u32) -> Result<(u64, u64), String> {
     Ok((first.min(second), first.max(second)))
 }
 
-/// Ranges of sizes for reads, writes and trims, with `,` or `/` between them outside of parentheses.
+/// Ranges of sizes for reads, writes and trims, separated by `,` or `/` outside parentheses.
 ///
 /// # Errors
 /// How to write it.
@@ -115,7 +115,7 @@ pub fn ranges(text: &str, kb_base: u32) -> Result<Triple<(u64, u64)>, String> {
     triple(&with_commas, |part| range(part, kb_base))
 }
 
-/// Numbers with `:` between them; a `%` behind one is dropped.
+/// Numbers separated by `:`; a `%` after one is dropped.
 ///
 /// # Errors
 /// How to write it.
@@ -134,7 +134,7 @@ pub fn floats(text: &str) -> Result<Vec<f64>, String> {
         .collect()
 }
 
-/// Names with `:` between them; `\:` is a colon in a name. Empty ones are left out.
+/// Names separated by `:`; `\:` is a colon within a name. Empty names are skipped.
 pub fn names(text: &str) -> Vec<String> {
     let mut all = vec![String::new()];
     let mut chars = text.chars().peekable();

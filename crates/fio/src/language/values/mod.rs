@@ -1,4 +1,4 @@
-//! Values as fio reads them. Everything returns either the value or how to write it.
+//! Parses values as fio does. Every function returns either the value or how to write it.
 
 mod arithmetic;
 mod check;

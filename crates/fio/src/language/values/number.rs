@@ -1,12 +1,12 @@
-//! Whole numbers with units of data, hexadecimal digits, arithmetic.
+//! Integers with data units, hexadecimal digits, and arithmetic.
 
 use super::arithmetic::{self, Units};
 
-/// What numbers stand for in values.
+/// Hint on how to write a number.
 const WRITE_A_NUMBER: &str = "write a whole number such as 8, 4k, 0x1000 or (2*4k)";
 
-/// A whole number: `8`, `-5`, `0x10`, `4k`, `4KiB`, `(1+2)*3k`. `kb_base` says what `k` is: with 1024 `k` is 1024 and `ki` is
-/// 1000, with 1000 it is the other way round.
+/// An integer: `8`, `-5`, `0x10`, `4k`, `4KiB`, `(1+2)*3k`. `kb_base` gives the meaning of `k`: with 1024, `k` is 1024
+/// and `ki` is 1000; with 1000, the other way round.
 ///
 /// # Errors
 /// How to write it.
@@ -29,7 +29,7 @@ fn unsigned(text: &str, kb_base: u32) -> Result<i64, String> {
     digits.checked_mul(factor).ok_or_else(|| "it is larger than 8 EiB".to_owned())
 }
 
-/// The number at the beginning of the text, and what stands behind it.
+/// The number at the start of the text, and the rest.
 pub(super) fn split(text: &str) -> Result<(i64, &str), String> {
     let too_large = || "it is larger than 9223372036854775807".to_owned();
     if let Some(hexadecimal) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -51,7 +51,7 @@ pub(super) fn split(text: &str) -> Result<(i64, &str), String> {
     Ok((number, without_zeros(&text[end..])))
 }
 
-/// What stands behind a number, without a fraction of zeros that ends it: scripts write `70.0`.
+/// The text after a number, without a fraction of zeros: scripts write `70.0`.
 fn without_zeros(behind: &str) -> &str {
     match behind.strip_prefix('.') {
         Some(zeros) if !zeros.is_empty() && zeros.bytes().all(|byte| byte == b'0') => "",
@@ -59,7 +59,7 @@ fn without_zeros(behind: &str) -> &str {
     }
 }
 
-/// What a unit of data multiplies by. None is 1.
+/// The factor of a data unit. No unit is 1.
 pub(super) fn factor(unit: &str, kb_base: u32) -> Option<i64> {
     let unit = unit.trim().to_ascii_lowercase();
     let bare = match unit.as_str() {
@@ -91,7 +91,7 @@ fn unit_hint(unit: &str) -> String {
     }
 }
 
-/// A percentage from 0 to 100: `20%`. `None` when the text does not end with `%`.
+/// A percentage from 0 to 100: `20%`. `None` if the text does not end with `%`.
 ///
 /// # Errors
 /// How to write it.

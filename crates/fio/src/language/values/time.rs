@@ -1,10 +1,10 @@
-//! Lengths of time, in microseconds.
+//! Durations, in microseconds.
 
 use super::arithmetic::{self, Units};
 use super::number::split;
 
-/// A length of time in microseconds: `10`, `10s`, `5ms`, `2h`, `(1s+500ms)`. A number without a unit is this many times
-/// `unit_us`; inside of parentheses it is microseconds.
+/// A duration in microseconds: `10`, `10s`, `5ms`, `2h`, `(1s+500ms)`. A number without a unit is in units of
+/// `unit_us`; inside parentheses it is in microseconds.
 ///
 /// # Errors
 /// How to write it.
@@ -15,7 +15,7 @@ pub fn time(text: &str, unit_us: u64) -> Result<u64, String> {
         return u64::try_from(us).map_err(|_| "a length of time is not negative".to_owned());
     }
     if text.starts_with("0x") || text.starts_with("0X") {
-        // fio takes it as microseconds, whatever the option's unit is.
+        // fio reads it as microseconds, whatever the option's unit is.
         return Err("write the time in decimal digits".to_owned());
     }
     let (number, unit) = split(text).map_err(|_| "write a time such as 30, 30s, 5ms or 2h".to_owned())?;
@@ -28,7 +28,7 @@ pub fn time(text: &str, unit_us: u64) -> Result<u64, String> {
     us.filter(|us| *us <= LONGEST_US).ok_or_else(|| "it is longer than 10 years".to_owned())
 }
 
-/// Ten years: what is longer cannot be waited for.
+/// Ten years: nobody can wait longer.
 const LONGEST_US: u64 = 3650 * 86_400 * 1_000_000;
 
 /// Microseconds in a unit of time.
@@ -44,7 +44,7 @@ pub(super) fn factor(unit: &str) -> Option<i64> {
     })
 }
 
-/// Two lengths of time with `-` or `:` between them, the shorter first, or one that is both.
+/// Two durations separated by `-` or `:`, the shorter first, or one that is both.
 ///
 /// # Errors
 /// How to write it.

@@ -1,4 +1,4 @@
-//! `client_stats`: what stands in fio's document in place of `jobs` when hosts ran them (`--client`).
+//! `client_stats`: replaces `jobs` in fio's document when hosts ran the jobs (`--client`).
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ pub struct ClientPart<'a> {
     port: u16,
 }
 
-/// An entry for each host and job, then all of them together, to which fio gives the last host's name.
+/// An entry for each host and job, then one for all together, to which fio gives the last host's name.
 pub fn stats(report: &FioReport, bins: bool) -> Vec<ClientPart<'_>> {
     let mut all = Vec::new();
     for (client, entries) in report.lists() {

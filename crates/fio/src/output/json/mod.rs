@@ -1,5 +1,6 @@
-//! `--output-format=json` and `json+`: one document with the keys, types and units of fio 3.33, after
-//! `schemas/fio-output.schema.json`. What only manometer says stands under the key `manometer`, of the document and of each job.
+//! `--output-format=json` and `json+`: one document with the keys, types and units of fio 3.33, conforming to
+//! `schemas/fio-output.schema.json`. What only manometer reports is under the key `manometer` of the document and of
+//! each job.
 
 mod clients;
 mod parts;
@@ -23,16 +24,16 @@ use super::groups::{self, EntryGroup};
 use super::report::{FioReport, target_numbers};
 use runner::DiskUse;
 
-/// The version that the shape is of; programs look whether it begins with `fio-`.
+/// The fio version whose format this is; programs check that it starts with `fio-`.
 pub const FIO_VERSION: &str = "fio-3.33";
 
 const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
 
-/// Writes the document, with the buckets of the latencies if `bins` (`json+`), and a line end.
+/// Writes the document and a line end, with latency buckets if `bins` is set (`json+`).
 ///
 /// # Errors
-/// When it cannot be written.
+/// It cannot be written.
 pub fn write(report: &FioReport, bins: bool, out: &mut dyn Write) -> io::Result<()> {
     let alone = report.clients.is_empty();
     let document = Document {
@@ -130,7 +131,7 @@ struct JobPart<'a> {
     manometer: OwnJobPart<'a>,
 }
 
-/// The latency that was aimed at.
+/// The target latency.
 #[derive(Serialize)]
 struct TargetPart {
     latency_depth: u32,
@@ -174,7 +175,7 @@ struct SteadyData {
     bw: Vec<u64>,
 }
 
-/// What an object of `disk_util` holds.
+/// A value in a `disk_util` object.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 enum Number {
@@ -265,13 +266,13 @@ fn steady(entry: &FioEntry) -> Option<SteadyPart> {
     })
 }
 
-/// A disk, and those that it is made of.
+/// A disk and its members.
 fn disk(disk: &DiskUse) -> Vec<Ordered<Number>> {
     let mut fields = vec![("name".to_owned(), Number::Text(disk.name.clone()))];
     fields.extend(disk_fields("", "write_merges", disk, disks::busy_percent(disk)));
     if !disk.parts.is_empty() {
         let mean = disks::mean_of_parts(disk);
-        // This one name differs in fio.
+        // fio names this one field differently.
         fields.extend(disk_fields("aggr_", "write_merge", &mean, disks::busiest_percent(disk)));
     }
     std::iter::once(Ordered(fields)).chain(disk.parts.iter().flat_map(self::disk)).collect()

@@ -1,4 +1,4 @@
-//! Parts of the document: one direction, one latency, objects whose keys are values.
+//! Parts of the document: one direction, one latency, objects with dynamic keys.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -37,7 +37,7 @@ pub struct LatencyPart {
 }
 
 impl LatencyPart {
-    /// With its buckets where its percentiles are shown, if `bins`.
+    /// Includes the buckets if `bins` is set and percentiles are shown.
     pub fn of(latency: &LatencyOutput, bins: bool) -> Self {
         let percentile = latency
             .percentiles
@@ -85,7 +85,7 @@ pub struct DirectionPart {
 }
 
 impl DirectionPart {
-    /// Of a direction, as a part of its group's.
+    /// A direction, with its share of its group.
     pub fn of(
         direction: &DirectionFigures,
         group: &Summary,
@@ -134,13 +134,13 @@ pub struct SyncPart {
 }
 
 impl SyncPart {
-    /// This many between writes, and the latencies of all.
+    /// The number of fsyncs between writes, and the latencies of all commits.
     pub fn of(total_ios: u64, commits: &LatencyOutput, bins: bool) -> Self {
         SyncPart { total_ios, lat_ns: LatencyPart::of(commits, bins) }
     }
 }
 
-/// Keys with the values in the same order.
+/// Pairs keys with values in the same order.
 pub fn keyed<T: Copy>(keys: &[&str], values: &[T]) -> Ordered<T> {
     Ordered(keys.iter().map(|key| (*key).to_owned()).zip(values.iter().copied()).collect())
 }

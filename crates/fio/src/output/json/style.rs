@@ -1,15 +1,15 @@
-//! How fio sets its JSON: two spaces a level, a space before and after each colon, six digits behind the point. Programs that
-//! look for lines such as `"iops" : 100.000000` find them.
+//! fio's JSON style: two spaces per level, a space before and after each colon, six decimals. Programs that search for
+//! lines such as `"iops" : 100.000000` find them.
 
 use std::io::{self, Write};
 
 use serde_json::ser::{Formatter, PrettyFormatter};
 
-/// Sets JSON as fio does.
+/// Formats JSON as fio does.
 pub struct FioStyle(PrettyFormatter<'static>);
 
 impl FioStyle {
-    /// At the beginning of a document.
+    /// At the start of a document.
     pub fn new() -> Self {
         FioStyle(PrettyFormatter::with_indent(b"  "))
     }

@@ -1,9 +1,9 @@
-//! Lines of one latency, its percentiles, the samples over time and the distribution.
+//! The lines of a latency, its percentiles, the samples over time and the distribution.
 
 use super::super::direction::DirectionFigures;
 use super::super::latency::{LIMITS, LatencyOutput, Shares};
 
-/// The unit in which numbers stay short, by the smallest and the largest, in nanoseconds.
+/// The unit that keeps numbers short, from the min and max in nanoseconds.
 fn unit(least: u64, most: u64) -> (&'static str, u64) {
     let fits = |scale: u64| least / scale > 2_000 && most / scale > 99_999;
     match (fits(1), fits(1_000)) {
@@ -15,7 +15,7 @@ fn unit(least: u64, most: u64) -> (&'static str, u64) {
 
 /// `    clat (usec): min=15, max=5224, avg=42.07, stdev=230.89`
 pub(super) fn latency_line(label: &str, latency: &LatencyOutput) -> String {
-    // Where all are much alike the smaller unit shows how they differ.
+    // If all values are similar, the smaller unit shows how they differ.
     let scale = |name, scale: u64| (name, scale, latency.deviation / scale as f64);
     let (name, divisor, deviation) = match unit(latency.min, latency.max) {
         ("msec", _) if latency.deviation > 1e6 => scale("msec", 1_000_000),
@@ -30,7 +30,7 @@ pub(super) fn latency_line(label: &str, latency: &LatencyOutput) -> String {
     )
 }
 
-/// The table of percentiles with its heading; nothing when they are not shown.
+/// The percentile table with its heading; empty if percentiles are not shown.
 pub(super) fn percentile_lines(name: &str, latency: &LatencyOutput) -> Vec<String> {
     let Some(list) = latency.percentiles.as_ref().filter(|list| !list.is_empty()) else {
         return Vec::new();
@@ -56,7 +56,7 @@ pub(super) fn percentile_lines(name: &str, latency: &LatencyOutput) -> Vec<Strin
     lines
 }
 
-/// `   bw (  KiB/s): …` and `   iops        : …`; nothing without samples.
+/// `   bw (  KiB/s): …` and `   iops        : …`; empty without samples.
 pub(super) fn sample_lines(direction: &DirectionFigures, percent: f64, bits: bool) -> Vec<String> {
     let (bandwidth, rate) = (&direction.bandwidth, &direction.rate);
     let mut lines = Vec::new();
@@ -91,7 +91,7 @@ pub(super) fn sample_lines(direction: &DirectionFigures, percent: f64, bits: boo
     lines
 }
 
-/// `  lat (usec)   : 2=36.52%, 4=3.97%, …`: at most five a line, those that are not empty.
+/// `  lat (usec)   : 2=36.52%, 4=3.97%, …`: at most five non-zero shares per line.
 pub(super) fn shares_lines(shares: &Shares) -> Vec<String> {
     let mut names: Vec<String> = LIMITS.iter().map(u64::to_string).collect();
     names.extend(["2000".to_owned(), ">=2000".to_owned()]);
@@ -102,7 +102,7 @@ pub(super) fn shares_lines(shares: &Shares) -> Vec<String> {
             .iter()
             .zip(values)
             .filter(|(_, share)| **share > 0.0)
-            // What is there is never shown as nothing.
+            // A non-zero share is never shown as zero.
             .map(|(name, share)| format!("{name}={:.2}%", share.max(0.01)))
             .collect();
         lines.extend(shown.chunks(5).map(|items| format!("  lat ({unit})   : {}", items.join(", "))));
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn percentiles_stand_in_rows_as_wide_as_fios() {
-        // The shapes of fio 3.33, with the lists that are named.
+        // The format of fio 3.33 with these percentile lists.
         let lines = percentile_lines("clat", &latency(&[110], &[1.0, 5.0, 10.0, 20.0, 99.99]));
         assert_eq!(
             lines,

@@ -1,4 +1,4 @@
-//! `--output-format=normal`: text for people, with the lines that programs look for.
+//! `--output-format=normal`: text for people, with the lines that programs search for.
 
 mod figures;
 mod prelude;
@@ -17,13 +17,13 @@ use super::latency::LatencyOutput;
 use super::numbers::Style;
 use super::report::{FioReport, target_numbers};
 
-/// Names of the directions, and of all together.
+/// Names of the directions, and of all combined.
 const NAMES: [&str; 4] = ["read", "write", "trim", "mixed"];
 
-/// Writes the report, beginning with an empty line.
+/// Writes the report, starting with an empty line.
 ///
 /// # Errors
-/// When it cannot be written.
+/// It cannot be written.
 pub fn write(report: &FioReport, out: &mut dyn Write) -> io::Result<()> {
     for (client, entries) in report.lists() {
         match client {
@@ -36,7 +36,7 @@ pub fn write(report: &FioReport, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(super::disks::lines(&report.disks).as_bytes())
 }
 
-/// A list of entries, with the sums of its groups where they are wanted.
+/// A list of entries, followed by the group sums if requested.
 fn write_entries(
     report: &FioReport,
     entries: &[FioEntry],

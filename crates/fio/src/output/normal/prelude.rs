@@ -1,4 +1,5 @@
-//! What fio prints before a run: a line a job, the version, how many begin; with `--client` each line once for each host.
+//! What fio prints before a run: a line per job, the version, the number of jobs started; with `--client` each line
+//! once per host.
 
 use experiment::{Cell, Directions, Job, Plan, SizeChoice, bare_host};
 use metrics::OpDirection;
@@ -6,7 +7,7 @@ use metrics::OpDirection;
 use super::super::json::FIO_VERSION;
 use super::super::numbers::{NumberUnit, short};
 
-/// The lines; clones after the first are three dots, as in fio.
+/// The lines; clones after the first are shown as three dots, as in fio.
 pub fn prelude(plan: &Plan) -> String {
     let mut text = String::new();
     let mut last: Option<(String, bool)> = None;
@@ -34,7 +35,7 @@ pub fn prelude(plan: &Plan) -> String {
     }
 }
 
-/// Each line of a text once for each host, with its name before it.
+/// Repeats each line of a text for each host, prefixed with its name.
 fn of_each(hosts: &[String], text: &str) -> String {
     let lines = text.lines().flat_map(|line| hosts.iter().map(move |host| (host, line)));
     lines.map(|(host, line)| format!("<{}> {line}\n", bare_host(host))).collect()
@@ -65,7 +66,7 @@ fn sizes(choice: &SizeChoice) -> String {
     format!("{}-{}", bytes(choice.least()), bytes(choice.most()))
 }
 
-/// The name of `rw=` that stands for these operations.
+/// The value of `rw=` for these operations.
 pub fn pattern(cell: &Cell, job: &Job) -> String {
     let does = |direction| cell.workload.does(|op| op.traits().direction == Some(direction));
     let (read, write, trim) = (does(OpDirection::Read), does(OpDirection::Write), does(OpDirection::Trim));

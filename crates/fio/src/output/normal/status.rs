@@ -1,11 +1,11 @@
-//! The lines "Run status group".
+//! The "Run status group" lines.
 
 use experiment::ShownDirections;
 
 use super::super::groups::{EntryGroup, Summary};
 use super::super::numbers::Style;
 
-/// The lines of a group, beginning with an empty one.
+/// The lines of a group, starting with an empty one.
 pub(super) fn group_lines(number: u32, group: &EntryGroup, style: Style) -> String {
     let mut text = format!("\nRun status group {number} (all jobs):\n");
     let mut line = |name: &str, summary: &Summary| {

@@ -1,4 +1,4 @@
-//! JSON: the keys, their types and their order are those of fio, but for what stands under `manometer`.
+//! JSON: keys, types and their order are fio's, except under `manometer`.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) fn write(report: &FioReport, bins: bool) -> Value {
     serde_json::from_str(&text(report, bins)).unwrap()
 }
 
-/// Every path of a document with the type that is there. Buckets are shown as one, because their keys are values.
+/// Every path of a document with its type. Buckets count as one path, because their keys are values.
 fn paths(value: &Value, at: &str, all: &mut BTreeMap<String, &'static str>) {
     let kind = match value {
         Value::Object(fields) => {
@@ -27,7 +27,7 @@ fn paths(value: &Value, at: &str, all: &mut BTreeMap<String, &'static str>) {
             "object"
         }
         Value::Array(items) => {
-            // Jobs are looked at one by one, numbers of a list as one.
+            // Jobs are checked one by one; the numbers of a list as one.
             for (n, item) in items.iter().enumerate() {
                 let n = if item.is_object() { n.to_string() } else { "*".to_owned() };
                 paths(item, &format!("{at}/{n}"), all);
@@ -58,7 +58,7 @@ fn keys_and_types_are_those_of_fio() {
     }
     let ours = all_paths(&write(&report, true));
     let mut theirs = all_paths(&theirs);
-    // What is not known here has no values: lists of a steady state by second, percentiles of the submission.
+    // Data that is unknown here: per-second lists of a steady state, percentiles of the submission.
     theirs.retain(|path, _| {
         !path.contains("/steadystate/data/iops/") && !path.contains("/steadystate/data/bw/")
     });
@@ -78,7 +78,7 @@ fn jobs_of_hosts_stand_where_fio_has_them() {
     assert_eq!(name(&ours), name(&theirs));
     let (of_ours, mut of_fio) = (all_paths(&ours), all_paths(&theirs));
     of_fio.retain(|path, _| !path.contains("/slat_ns/percentile") && !path.contains("/slat_ns/bins"));
-    // Options as the jobs were given them are no part of this.
+    // The options given to jobs do not matter here.
     of_fio.retain(|path, _| !path.contains(" options"));
     for (path, kind) in &of_fio {
         assert_eq!(of_ours.get(path), Some(kind), "{path}");
@@ -112,7 +112,7 @@ fn lines_look_like_fios() {
     let known: Vec<String> = theirs.lines().filter_map(shape).collect();
     let mut inside = 0;
     for line in ours.lines() {
-        // Ours is left out, up to its end.
+        // Our part is skipped, up to its end.
         if line.contains("\"manometer\" : {") {
             inside = line.len() - line.trim_start().len() + 1;
         }
@@ -184,10 +184,10 @@ fn documents_follow_the_schema() {
             .collect();
         assert!(errors.is_empty(), "{errors:#?}");
     }
-    // fio's own document lacks nothing but what is ours.
+    // fio's own document lacks only our part.
     let errors: Vec<String> = validator.iter_errors(&fio).map(|error| error.to_string()).collect();
     assert!(!errors.is_empty() && errors.iter().all(|error| error.contains("manometer")), "{errors:#?}");
-    // Jobs of this host and jobs of others exclude each other.
+    // Jobs of this host and jobs of others are mutually exclusive.
     let mut both = write(&super::fleet(), false);
     both["jobs"] = Value::Array(Vec::new());
     assert!(!validator.is_valid(&both));

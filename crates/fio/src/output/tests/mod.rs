@@ -1,4 +1,5 @@
-//! fio's shapes, held against what fio 3.33 wrote for the job file tests/data/fio/sample.fio (README.md there).
+//! fio's formats, compared with the output of fio 3.33 for the job file tests/data/fio/sample.fio (see README.md
+//! there).
 
 mod json;
 mod normal;
@@ -16,7 +17,7 @@ use super::entries;
 use super::entry::FioEntry;
 use super::report::{FioClient, FioReport};
 
-/// What the sample's jobs would find here: the same options, other figures.
+/// The sample's jobs as run here: the same options, other figures.
 pub(super) fn sample() -> FioReport {
     let text =
         |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
@@ -40,7 +41,7 @@ pub(super) fn sample() -> FioReport {
     }
 }
 
-/// What tests/data/fio/client.fio would find on two hosts.
+/// tests/data/fio/client.fio as run on two hosts.
 pub(super) fn fleet() -> FioReport {
     let job = |name: &str, group: u32, ops: u64| {
         let mut entry = FioEntry { name: name.to_owned(), group, jobs: 1, depth: 1, ..FioEntry::default() };
@@ -102,7 +103,7 @@ fn trims() -> FioEntry {
     entry
 }
 
-/// Operations of about this latency; samples of this many a second, if any.
+/// Operations of about this latency; samples of this rate per second, if any.
 fn direction(ops: u64, bytes: u64, latency_ns: u64, runtime_ns: u64, ops_per_s: f64) -> DirectionFigures {
     let mut stats = OpStats { ok: ops, bytes: ops * bytes, ..OpStats::default() };
     (0..ops).for_each(|n| stats.service.record(latency_ns + n));
@@ -145,7 +146,7 @@ fn steady() -> SteadyOutcome {
     }
 }
 
-/// A sample that fio wrote.
+/// A sample output of fio.
 pub(super) fn by_fio(name: &str) -> String {
     let path = format!("{}/../../tests/data/fio/{name}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))

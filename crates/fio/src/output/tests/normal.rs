@@ -1,4 +1,4 @@
-//! Text: each line has the shape of fio's, number for number and word for word.
+//! Text: each line has the format of fio's, number for number and word for word.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ pub(super) fn write(report: &FioReport) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// A line with each number as `N`, and units and spaces before numbers made alike.
+/// A line with each number replaced by `N`, and with units and spaces before numbers normalised.
 fn shape(line: &str) -> String {
     let mut shape = String::new();
     let mut number = false;
@@ -37,7 +37,7 @@ fn shape(line: &str) -> String {
     shape.replace("Nk", "N").replace("NM", "N").replace("(  KiB/s)", "(unit)").replace("(  MiB/s)", "(unit)")
 }
 
-/// What comes in which order: hosts, jobs with their groups, sums of groups.
+/// The order of hosts, jobs with their groups, and group sums.
 fn order(text: &str) -> Vec<String> {
     let job =
         |line: &str| line.split_once(": (groupid=").map(|(name, rest)| format!("{name} {}", &rest[..1]));
@@ -55,7 +55,7 @@ fn hosts_come_one_after_the_other_and_then_all_together() {
     let theirs = order(&super::by_fio("client.txt"));
     assert_eq!(order(&write(&one)), theirs);
     let ours = write(&super::fleet());
-    // The second host's stand between the first's and those of all.
+    // The second host's entries are between the first's and the combined ones.
     let (all, each) = theirs.split_last().unwrap();
     assert_eq!(order(&ours), [each, each, std::slice::from_ref(all)].concat());
     let all = ours.split_once("All clients: ").unwrap().1;
@@ -68,7 +68,7 @@ fn hosts_come_one_after_the_other_and_then_all_together() {
 fn every_line_has_the_shape_of_one_of_fios() {
     let ours = write(&super::sample());
     let theirs = super::by_fio("normal.txt");
-    // fio's line of all directions together lacks its numbers; lines of figures vary in length.
+    // fio's line for all directions combined lacks its numbers; the number of figure lines varies.
     let varies = |line: &str| line.starts_with("  lat (") || line.starts_with("  mixed: ");
     let shapes = |text: &str| -> BTreeSet<String> {
         text.lines().filter(|line| !varies(line) && !line.contains("err=")).map(shape).collect()

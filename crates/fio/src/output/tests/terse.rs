@@ -1,4 +1,4 @@
-//! Terse lines: as many fields as fio's, each of the same kind, at the same place.
+//! Terse lines: as many fields as fio's, each of the same kind, at the same position.
 
 use super::super::report::FioReport;
 use super::super::terse::{self, TerseVersion};
@@ -9,7 +9,7 @@ fn write(report: &FioReport, version: TerseVersion) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// What a field is: a text, a whole number, one with digits behind the point, a percentage of this many.
+/// The kind of a field: text, integer, decimal number, or this percentile.
 fn kind(field: &str) -> String {
     if let Some((percent, value)) = field.split_once("%=") {
         return format!("{}%={}", kind(percent), kind(value));
@@ -40,7 +40,7 @@ fn fields_are_those_of_fio_in_each_version() {
         (TerseVersion::Five, "terse-5.txt"),
     ] {
         let mut report = super::sample();
-        // fio leaves a line of all directions in a state of its own with `both`.
+        // With `both`, fio misprints the line for all directions.
         report.entries[1].report.directions = experiment::ShownDirections::Apart;
         let ours = write(&report, version);
         let theirs = super::by_fio(name);
@@ -55,7 +55,7 @@ fn fields_are_those_of_fio_in_each_version() {
 
 #[test]
 fn a_small_parser_finds_its_figures() {
-    // Places after the list of names in the HOWTO, "minimal output v3", counted from 0.
+    // Positions according to the list of names in the HOWTO, "minimal output v3", counted from 0.
     let text = write(&super::sample(), TerseVersion::Three);
     let fields: Vec<&str> = text.lines().next().unwrap().split(';').collect();
     assert_eq!(&fields[..5], ["3", "fio-3.33", "files", "0", "0"]);
