@@ -68,6 +68,7 @@ pub fn finding(bound: Bound, sentence: &str) -> Bottleneck {
         ],
         hosts: Vec::new(),
         doubts: Vec::new(),
+        probe: None,
     }
 }
 

@@ -258,6 +258,8 @@ fn group_of(cell: &Cell) -> Option<u32> {
 /// Minimum and maximum duration of a cell's warm-up and measurement, in seconds.
 fn cell_seconds(cell: &Cell) -> (f64, f64) {
     let stages = &cell.stages;
+    // Twice, each with its warm-up.
+    let probe_s = 2.0 * (1.0 + TRIAL_WARM_UP) * stages.probe_s;
     let trial = |seconds: f64| trial_seconds(cell, seconds);
     match &cell.study {
         Some(Study::Sweep { rates_ops_per_s, point_s }) => {
@@ -274,12 +276,13 @@ fn cell_seconds(cell: &Cell) -> (f64, f64) {
         }
         None if let Some(job) = cell.workload.stream() => jobs::seconds(cell, job),
         None if cell.steady == SteadyRule::None => {
-            let seconds = stages.warm_up_s + stages.measure_at_least_s;
+            let seconds = stages.warm_up_s + stages.measure_at_least_s + probe_s;
             (seconds, seconds)
         }
         None => {
             let least = stages.measure_at_least_s.max(shortest(&cell.steady));
-            (stages.warm_up_s + least, stages.warm_up_s + stages.measure_at_most_s)
+            let besides = stages.warm_up_s + probe_s;
+            (besides + least, besides + stages.measure_at_most_s)
         }
     }
 }

@@ -179,6 +179,12 @@ pub(crate) const STAGES: &[Key] = &[
         "how long to measure; a duration alone is short for at_least",
     ),
     key("verify", Flag, "the workload's verify", "read everything once after the measurement and compare it"),
+    key(
+        "probe",
+        Span,
+        "0s: none",
+        "at last, try half and twice as much in flight for this long each, for the verdict only",
+    ),
     key("clean_up", Flag, "true", "remove the data set after the last cell that uses it"),
 ];
 

@@ -261,6 +261,10 @@ pub struct Stages {
     pub measure_at_least_bytes: u64,
     /// Maximum length of the measurement, in seconds.
     pub measure_at_most_s: f64,
+    /// How long half and twice as much in flight is tried after the measurement and its verification, in seconds each; 0 for not at
+    /// all.
+    #[serde(default)]
+    pub probe_s: f64,
     /// Whether everything is read and compared once after the measurement.
     pub verify: bool,
     /// Whether the data set is removed after the last cell that uses it.

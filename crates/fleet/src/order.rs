@@ -202,12 +202,23 @@ pub struct StageRequest {
     pub limit_s: f64,
     /// No other cell runs beside it on this host: workers may be bound to cores.
     pub alone: bool,
+    /// Operations in flight of each worker, in place of the cell's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_depth: Option<u32>,
 }
 
 impl StageRequest {
     /// A stage that is over when all of its work is done, in a closed loop.
     pub fn to_the_end(site: SiteId, task: StageTask) -> Self {
-        Self { site, task, arrivals: Arrivals::Closed, warm_up_s: 0.0, limit_s: WITHOUT_LIMIT_S, alone: true }
+        Self {
+            site,
+            task,
+            arrivals: Arrivals::Closed,
+            warm_up_s: 0.0,
+            limit_s: WITHOUT_LIMIT_S,
+            alone: true,
+            queue_depth: None,
+        }
     }
 }
 

@@ -48,7 +48,7 @@ impl HostTarget {
         Ok(plan)
     }
 
-    /// A stage of the requested length with the cell's workers and lanes: a closed loop until its time is over.
+    /// A stage of the requested length with the cell's workers and lanes (or the request's): a closed loop until its time is over.
     pub(super) fn timed(
         &self,
         request: &StageRequest,
@@ -59,7 +59,7 @@ impl HostTarget {
         let op_timeout = duration(load.op_timeout_s);
         StagePlan {
             workers: load.jobs,
-            lanes_per_worker: load.queue_depth,
+            lanes_per_worker: request.queue_depth.unwrap_or(load.queue_depth),
             reactor,
             // Otherwise each cell would pin its workers starting at the first core.
             pin: request.alone,

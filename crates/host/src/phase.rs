@@ -49,7 +49,12 @@ impl HostTarget {
         reactor: reactor::BackendChoice,
     ) -> StagePlan {
         let plan = self.timed(request, workload, reactor);
-        StagePlan { interval: INTERVAL.min(plan.window / MIN_INTERVALS), ..plan }
+        // A trial of a probe is short, and its figure must be known well.
+        let interval = match request.queue_depth {
+            Some(_) => plan.interval,
+            None => INTERVAL.min(plan.window / MIN_INTERVALS),
+        };
+        StagePlan { interval, ..plan }
     }
 }
 

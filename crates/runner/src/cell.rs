@@ -9,6 +9,7 @@ use fleet::Act;
 use host::load;
 use metrics::ErrorKind;
 use stats::SteadyOutcome;
+use stats::limit::Probe;
 use store::{CellResult, ErrorSample, StageRecord, State};
 
 use super::bottleneck;
@@ -147,7 +148,10 @@ impl CellRun<'_> {
         let checked = self.after_load(&load, left, stages);
         data_sets::lock(data_sets).changed(context, cell, &ready.content, left);
         job::end(context, cell, site);
-        Ok(self.assemble(&load, &checked?, std::mem::take(stages), cache))
+        let checked = checked?;
+        // At last: what it writes over is of no use any more.
+        let probe = if load.interrupted { None } else { self.probe(&load.measured, data_sets, stages) };
+        Ok(self.assemble(&load, &checked, std::mem::take(stages), cache, probe))
     }
 
     /// After the load: ends the group if the cell closes it, and verifies what was written.
@@ -213,12 +217,13 @@ impl CellRun<'_> {
         checked: &VerifyOutcome,
         stages: Vec<StageRecord>,
         cache: String,
+        probe: Option<Probe>,
     ) -> EndedCell {
         let CellRun { context, cell, site, .. } = *self;
         let measured = &load.measured;
         let open_loop = measured.open_loop();
         let by_host = site.facts_by_host(context);
-        let limit = bottleneck::find(context, cell, (site, &by_host), measured);
+        let limit = bottleneck::find(context, cell, (site, &by_host), measured, probe);
         let evidence = CellEvidence { limit: limit.clone(), ..self.evidence(load, checked) };
         let verdict = verdict::judge(cell, &measured.steady, &evidence);
         let mut gate_results = gates::judge(&cell.gates, &measured.figures);

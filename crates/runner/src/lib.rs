@@ -4,13 +4,14 @@
 //! [`StopToken`] and secrets. Several runs can share one process.
 //!
 //! The stages of a run, in order: plan, journal and results file, hosts, cells, removal. A cell goes through: target,
-//! place, data set, caches, warm-up, measurement until steady, verification, verdict.
+//! place, data set, caches, warm-up, measurement until steady, verification, probe, verdict.
 
 mod baseline;
 mod begin;
 pub mod bottleneck;
 mod cell;
 mod cell_group;
+mod cell_probe;
 mod cell_run;
 mod context;
 mod data_set_log;
@@ -37,6 +38,7 @@ mod open_requests;
 mod options;
 mod outcome;
 mod preflight;
+pub mod probe;
 pub mod progress;
 mod recorder;
 mod samples;

@@ -98,7 +98,8 @@ impl CellRun<'_> {
         self.measure_until(trial, request, Monitor::new(&SteadyRule::None, floors))
     }
 
-    fn request(&self, arrivals: Arrivals, warm_up_s: f64, limit_s: f64) -> StageRequest {
+    /// What the hosts are asked for.
+    pub(super) fn request(&self, arrivals: Arrivals, warm_up_s: f64, limit_s: f64) -> StageRequest {
         let task = StageTask::Measure { generation: self.ready.generation() };
         let alone = self.group.is_alone();
         StageRequest { arrivals, warm_up_s, limit_s, alone, ..StageRequest::to_the_end(self.site.id, task) }

@@ -9,6 +9,8 @@ pub const PREPARE: &str = "prepare";
 pub const MEASURE: &str = "measure";
 /// Stage that reads and compares everything.
 pub const VERIFY: &str = "verify";
+/// Trial with half or twice as much in flight, which is not reported.
+pub const PROBE: &str = "probe";
 
 /// A stage's record, from its result.
 pub fn record(name: &str, result: &StageResult) -> StageRecord {

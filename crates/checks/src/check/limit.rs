@@ -20,7 +20,7 @@ pub fn find(
 }
 
 /// Phrases the advice in terms of this command's flags; a worker has this many lanes.
-fn in_flags(lanes: u32, finding: Bottleneck) -> Bottleneck {
+pub(super) fn in_flags(lanes: u32, finding: Bottleneck) -> Bottleneck {
     let next = match finding.cause {
         Cause::Depth => format!("more in flight: --lanes {} and more", lanes.saturating_mul(4).max(8)),
         Cause::Nothing => "measure longer: --duration 10s and more".to_owned(),

@@ -6,6 +6,7 @@ mod demo;
 mod limit;
 mod paths;
 mod plan;
+mod probe;
 mod provisioned;
 mod report;
 mod request;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use experiment::{Cell, ErrorPolicy, Plan, Prepare, Settings, SourceText, SteadyRule, Target, WeightedSize};
+use runner::probe;
 use targets::CheckTraits;
 
 use super::request::CheckLoad;
@@ -95,6 +96,9 @@ fn filled(cell: Cell, load: &CheckLoad, row: &RowTarget, phase: CheckPhase, name
     cell.stages.warm_up_s = load.ramp.as_secs_f64();
     cell.stages.measure_at_least_s = load.window.as_secs_f64();
     cell.stages.measure_at_most_s = load.window.as_secs_f64();
+    // Bytes that are compared must all be counted.
+    let probe_s = probe::seconds_of_phase(load.window.as_secs_f64());
+    cell.stages.probe_s = probe_s.filter(|_| load.probe && load.sink != drivers::Sink::Verify).unwrap_or(0.0);
     let workload = &mut cell.workload;
     workload.jobs = load.workers;
     workload.queue_depth = load.lanes;
@@ -123,6 +127,7 @@ mod tests {
         CheckLoad {
             window: Duration::from_secs(10),
             ramp: Duration::from_secs(2),
+            probe: true,
             workers: 3,
             lanes: 5,
             block_size: 1000,

@@ -52,6 +52,8 @@ pub struct CheckLoad {
     pub window: Duration,
     /// Ramp before it, which is not counted.
     pub ramp: Duration,
+    /// Half and twice as much in flight is tried after phases that leave it open what limits them, where there is time for it.
+    pub probe: bool,
     /// Threads.
     pub workers: u32,
     /// Operations in flight per thread.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use metrics::Interval;
 use runner::bottleneck::own_host;
 use runner::{Events, StopToken, timestamp};
+use stats::limit::Bottleneck;
 use store::{CellRecord, CellResult, RunRecord, State, Store};
 
 use super::request::{CheckRequest, CheckSource};
@@ -96,6 +97,13 @@ impl StoredCheck {
     /// Ends a phase; it is judged with the row.
     pub fn end_phase(&mut self, phase: CheckPhase, result: CellResult, stopped: bool) {
         self.phases[phase as usize].measured = Some((result, stopped));
+    }
+
+    /// What is said of the limit of a phase that ran.
+    pub fn limit(&mut self, phase: CheckPhase, limit: &Bottleneck) {
+        if let Some((result, _)) = &mut self.phases[phase as usize].measured {
+            result.limit = Some(Box::new(limit.clone()));
+        }
     }
 
     /// Records a fault of a phase that ran.

@@ -97,6 +97,16 @@ fn load(
             Err(_) => {}
         }
     }
+    if write_fault.is_none() && read_fault.is_none() {
+        // Reads first: what the other writes is not what was read.
+        for (phase, cell, figures) in
+            [(CheckPhase::Read, read, &mut row.read), (CheckPhase::Write, write, &mut row.write)]
+        {
+            if let Some(figures) = figures.as_mut().filter(|_| !phases.stop.is_requested()) {
+                phases.probe(site, cell, phase, figures);
+            }
+        }
+    }
     // Corrupt data is worse than failed writes, and those are worse than failed reads.
     let corrupt = read_fault.take_if(|(outcome, _)| *outcome == RowOutcome::DataCorrupt);
     match corrupt.or(write_fault).or(read_fault) {

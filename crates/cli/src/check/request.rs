@@ -272,6 +272,7 @@ fn load(arguments: &CheckArguments) -> Result<CheckLoad, UsageError> {
         window,
         // What starts up must not be counted: connections open, windows grow, caches fill.
         ramp: (window / 5).min(Duration::from_secs(2)),
+        probe: !arguments.no_probe,
         workers: arguments.workers.unwrap_or_else(|| u32::try_from(cores).unwrap_or(1)),
         lanes: arguments.lanes,
         block_size: size("--block-size", arguments.block_size, 16 << 20)?,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use units::Span;
 
 use super::brief::BriefArguments;
 use crate::fleet::FleetArguments;
@@ -51,6 +52,11 @@ pub struct RunArguments {
     /// Allow overwriting this block device although it holds data; must be exactly the target's device
     #[arg(long, value_name = "DEVICE")]
     pub destroy: Option<PathBuf>,
+
+    /// After each measurement try half and twice as much in flight for so long each, outside of the figures: what the verdict then
+    /// says of the limit was tried, not inferred [without a value: 5s]
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "5s", conflicts_with = "resume")]
+    pub probe: Option<Span>,
 
     /// What is done to the target of a URL
     #[command(flatten)]

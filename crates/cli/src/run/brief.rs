@@ -127,6 +127,7 @@ impl BriefArguments {
             duration: own.duration,
             at_most: own.at_most,
             warm_up: own.warm_up,
+            probe: None,
             repetitions: own.repetitions,
         }
     }

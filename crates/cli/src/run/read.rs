@@ -2,8 +2,11 @@
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::time::Duration;
 
-use experiment::{BriefText, Diagnostics, Plan, Settings, SourceText, is_url};
+use experiment::{BriefExperiment, BriefText, Diagnostics, Plan, Settings, SourceText, is_url};
+
+use units::Span;
 
 use super::RunArguments;
 use crate::exit::CommandError;
@@ -25,7 +28,9 @@ pub fn given(arguments: &mut RunArguments) -> Result<Option<Given>, CommandError
     }
     let url = |path: &Path| path.to_str().filter(|text| is_url(targets::kinds(), text)).map(str::to_owned);
     if let Some(url) = arguments.source.as_deref().and_then(url) {
-        let written = arguments.brief.experiment(&url).text(targets::kinds());
+        let probe = arguments.probe.map(|probe| probe.to_string());
+        let brief = BriefExperiment { probe, ..arguments.brief.experiment(&url) };
+        let written = brief.text(targets::kinds());
         let plan = plan(arguments, |settings| written.parse(settings))?;
         return Ok(Some(Given { plan, written: Some(written) }));
     }
@@ -53,8 +58,24 @@ pub fn given(arguments: &mut RunArguments) -> Result<Option<Given>, CommandError
     let name = file.display().to_string();
     let bytes = std::fs::read(file).map_err(|error| unreadable(file, &error))?;
     let text = experiment::decode(&name, &bytes).map_err(faults)?;
-    let plan = plan(arguments, |settings| experiment::parse(&SourceText { file: &name, text }, settings))?;
+    let mut plan =
+        plan(arguments, |settings| experiment::parse(&SourceText { file: &name, text }, settings))?;
+    if let Some(probe) = arguments.probe {
+        ask_for_probes(&mut plan, probe)?;
+    }
     Ok(Some(Given { plan, written: None }))
+}
+
+/// All cells are probed that can be, whatever the file says.
+fn ask_for_probes(plan: &mut Plan, probe: Span) -> Result<(), CommandError> {
+    if probe.0 > Duration::ZERO && probe.0 < Duration::from_secs(1) {
+        let line = format!("--probe={probe}: a trial takes at least one second; next: --probe=5s");
+        return Err(CommandError::Usage(line));
+    }
+    for cell in &mut plan.cells {
+        cell.stages.probe_s = probe.0.as_secs_f64();
+    }
+    Ok(())
 }
 
 fn faults(faults: Diagnostics) -> CommandError {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use metrics::{ErrorKind, OpKind};
 use serde_json::{Value, json};
+use stats::limit::{Probe, ProbePoint};
 
 fn schema(name: &str) -> Value {
     let text = match name {
@@ -27,7 +28,7 @@ pub fn assert_valid(name: &str, definition: Option<&str>, document: &Value) {
 }
 
 /// A run with what the kept files are older than: its first finding says that others use the same card, and its first cell has
-/// the rule `sustained`, a trend and stalls.
+/// the rule `sustained`, a trend, stalls and a probe.
 pub fn with_later_fields(mut run: Value) -> Value {
     assert_valid("run", None, &run);
     let steady = &mut run["cells"][0]["result"]["steady"];
@@ -47,7 +48,18 @@ pub fn with_later_fields(mut run: Value) -> Value {
     let limit = &mut run["cells"][0]["result"]["limit"];
     let mut finding: stats::limit::Bottleneck = serde_json::from_value(limit.clone()).unwrap();
     finding.doubts = vec!["other programs use eth0: 0.9 of 1.2 GB/s are not this load's".to_owned()];
+    let point = |asked_ops_per_s| ProbePoint {
+        lanes: 4.0,
+        asked_ops_per_s,
+        ops_per_s: 1000.0,
+        half_width: 0.01,
+        bytes_per_s: 4e6,
+        latency_s: 0.004,
+    };
+    finding.probe = Probe::of(5.0, point(Some(1000.0)), Some(point(None)), point(None));
+    assert!(finding.probe.is_some());
     *limit = serde_json::to_value(finding).unwrap();
+    run["run"]["plan"]["cells"][0]["stages"]["probe_s"] = json!(5.0);
     run
 }
 

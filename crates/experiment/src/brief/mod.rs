@@ -62,6 +62,8 @@ pub struct BriefExperiment {
     pub at_most: Option<String>,
     /// Length of the load before the measurement.
     pub warm_up: Option<String>,
+    /// How long to try half and twice as much in flight after each measurement.
+    pub probe: Option<String>,
     /// How often to measure each point.
     pub repetitions: Option<String>,
 }
@@ -212,6 +214,8 @@ impl BriefExperiment {
                 lines.add(Line::of(2, "at_most", "30m").about(most).only_commented());
             }
         }
+        let about = "then half and twice as much in flight is tried for so long each, for the verdict";
+        lines.stage(&self.probe, "probe", "--probe", "0s", about);
         if let Some(repetitions) = &self.repetitions {
             let origin = format!("--repetitions {repetitions}");
             lines.matrix_line(Line::of(1, "repetitions", &yaml::value(repetitions)).from(Some(origin)));

@@ -18,6 +18,7 @@ impl Stages {
             measure_at_least_s: if job.ending.time_based { limit_s } else { 0.0 },
             measure_at_least_bytes: 0,
             measure_at_most_s: limit_s,
+            probe_s: 0.0,
             verify: false,
             clean_up: false,
         }

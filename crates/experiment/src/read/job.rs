@@ -31,7 +31,7 @@ pub(super) fn cell(fields: &Fields<'_>, name: &str, shared: SharedKeys) -> Optio
     let measure = stages.below("measure", "measure", Some("at_least"));
     let judged = fields.has("steady") && !measure.has("at_most") && !measure.has("at_least_bytes");
     let at_least_s = if judged { measure.seconds("at_least", 0.0) } else { 0.0 };
-    for key in ["prepare", "measure", "verify", "clean_up"] {
+    for key in ["prepare", "measure", "verify", "probe", "clean_up"] {
         if stages.own(key) && !(key == "measure" && judged) {
             let text =
                 format!("{key} does not go with a job, which lays out its own files and knows its own end");

@@ -10,6 +10,9 @@ use crate::reader::Fields;
 /// Default maximum length of a measurement, in seconds.
 const AT_MOST_S: f64 = 1800.0;
 
+/// A shorter trial of a probe says nothing, in seconds.
+const SHORTEST_PROBE_S: f64 = 1.0;
+
 /// The stages of a cell.
 pub(super) fn stages(
     fields: &Fields<'_>,
@@ -61,12 +64,18 @@ pub(super) fn stages(
             format!("write at_most: {needed} or more, or choose another rule"),
         );
     }
+    let probe_s = stages.seconds("probe", 0.0);
+    if probe_s > 0.0 && probe_s < SHORTEST_PROBE_S {
+        let what = "a trial of a probe takes at least one second";
+        stages.fault("probe", what, "write a duration such as 5s, or 0s for none");
+    }
     let read = Stages {
         prepare,
         warm_up_s: stages.seconds("warm_up", 10.0),
         measure_at_least_s: at_least,
         measure_at_least_bytes: measure.size("at_least_bytes", 0),
         measure_at_most_s: at_most,
+        probe_s,
         verify: verify_stage,
         clean_up: stages.flag("clean_up", prepare != Prepare::Keep),
     };

@@ -5,21 +5,22 @@ use std::collections::BTreeMap;
 use engine::StageResult;
 use experiment::{Cell, Transport};
 use fleet::probe::{self, HostSample};
-use stats::limit::{Bottleneck, DiskPlace, Evidence, Host, ObservedLoad, TargetMedium, judge};
+use stats::limit::{Bottleneck, DiskPlace, Evidence, Host, ObservedLoad, Probe, TargetMedium, decide, judge};
 
 use super::{Alone, RequestedLoad, Work, load};
 use crate::context::Context;
 use crate::measure::Measured;
 use crate::site::{FactsByHost, Site};
 
-/// The finding; `None` where no time passed, as on a virtual clock.
+/// The finding, with what a probe makes of it; `None` where no time passed, as on a virtual clock without a probe.
 pub fn find(
     context: &Context,
     cell: &Cell,
     (site, by_host): (&Site, &FactsByHost),
     measured: &Measured,
+    probe: Option<Probe>,
 ) -> Option<Bottleneck> {
-    if site.virtual_clock() {
+    if site.virtual_clock() && probe.is_none() {
         return None;
     }
     let local = kind(&cell.target.url) == TargetMedium::Local;
@@ -31,7 +32,11 @@ pub fn find(
         samples: measured.witness.of(one.member),
         result: &one.result,
     });
-    of_cell(cell, &measured.result, &parts.collect::<Vec<_>>())
+    let finding = of_cell(cell, &measured.result, &parts.collect::<Vec<_>>())?;
+    Some(match probe {
+        Some(probe) => decide(finding, probe),
+        None => finding,
+    })
 }
 
 /// Where a local target's data is, according to its driver.

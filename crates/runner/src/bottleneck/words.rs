@@ -61,6 +61,7 @@ mod tests {
             evidence: vec![row("all cores", "5 %"), row("card e0", "1.5 Gbit/s")],
             hosts: Vec::new(),
             doubts: Vec::new(),
+            probe: None,
         };
         let lines = lines(&finding, Some(110));
         assert_eq!(lines[0], "limit: target-bound: operations take 5 ms");

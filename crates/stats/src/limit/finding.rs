@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::probe::Probe;
+
 /// What held a result back, the reason for that conclusion, and what to try next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bottleneck {
@@ -27,6 +29,9 @@ pub struct Bottleneck {
     /// Reasons to doubt the figures: other programs' load on the same disks and NICs, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
+    /// What half and twice as much in flight gave, where that was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Probe>,
 }
 
 /// The part of the system that was the bottleneck.
@@ -131,6 +136,17 @@ pub enum Confidence {
     Medium,
     /// Several indications agree.
     High,
+}
+
+impl Confidence {
+    /// What stands behind the bound's words.
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Confidence::High => "",
+            Confidence::Medium => " (likely)",
+            Confidence::Low => " (a guess)",
+        }
+    }
 }
 
 /// One item of evidence.

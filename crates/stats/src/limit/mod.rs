@@ -11,6 +11,7 @@ mod foreign;
 mod loss;
 mod machine;
 mod network;
+mod probe;
 mod table;
 mod target;
 #[cfg(test)]
@@ -19,6 +20,8 @@ mod tests;
 mod tests_causes;
 #[cfg(test)]
 mod tests_foreign;
+#[cfg(test)]
+mod tests_probe;
 mod words;
 
 pub use evidence::{
@@ -29,6 +32,7 @@ pub use finding::{Bottleneck, Bound, Cause, Confidence, EvidenceRow, HostFinding
 
 pub use client::ALL_FULL;
 pub use network::LOSSY;
+pub use probe::{Probe, ProbeFinding, ProbePoint, decide, is_open};
 
 use finding::Found;
 
@@ -121,11 +125,7 @@ fn commonest<'a>(each: &'a [(&'a Host, Found)]) -> Option<(&'a Host, &'a Found)>
 }
 
 fn finding(found: &Found, evidence: Vec<EvidenceRow>) -> Bottleneck {
-    let sure = match found.confidence {
-        Confidence::High => "",
-        Confidence::Medium => " (likely)",
-        Confidence::Low => " (a guess)",
-    };
+    let sure = found.confidence.words();
     Bottleneck {
         bound: found.bound,
         cause: found.cause,
@@ -137,6 +137,7 @@ fn finding(found: &Found, evidence: Vec<EvidenceRow>) -> Bottleneck {
         evidence,
         hosts: Vec::new(),
         doubts: Vec::new(),
+        probe: None,
     }
 }
 

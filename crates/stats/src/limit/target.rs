@@ -19,6 +19,9 @@ pub(super) const RATE_KEPT: f64 = 0.98;
 pub(super) const QUOTA_USED: f64 = 0.85;
 /// On paths longer than this, in seconds, senders may fill a link without a standing queue.
 const LONG_PATH_S: f64 = 0.001;
+/// What only a probe knows.
+pub(super) const MORE_WOULD_TELL: &str =
+    "more lanes would tell whether the target is full or only takes this long for each";
 /// Acceptable share of failed operations.
 const FAILED: f64 = 0.01;
 
@@ -303,8 +306,7 @@ fn room(host: &Host) -> String {
     parts.extend(full);
     parts.extend(short.map(|short| format!("{short}, so the client may be part of it")));
     parts.extend(path.and_then(|path| loss::without_effect(load, path)));
-    parts
-        .push("more lanes would tell whether the target is full or only takes this long for each".to_owned());
+    parts.push(MORE_WOULD_TELL.to_owned());
     if unseen {
         parts.push(
             "a path that is full without a queue (BBR, shallow buffers) looks the same to a reader"

@@ -100,6 +100,7 @@ fn limit() -> Bottleneck {
             sentence,
         }],
         doubts: Vec::new(),
+        probe: None,
     }
 }
 

@@ -164,6 +164,7 @@ fn cell(index: u32) -> Cell {
             measure_at_least_s: 30.0,
             measure_at_least_bytes: 1 << 34,
             measure_at_most_s: 600.0,
+            probe_s: 0.0,
             verify: true,
             clean_up: true,
         },

@@ -1,0 +1,243 @@
+//! An experiment beats an inference: what half and twice as much in flight gave, and what that makes of a finding.
+
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Bottleneck, Bound, Cause, Confidence, EvidenceRow};
+use super::target::MORE_WOULD_TELL;
+use super::words::{percent, time};
+
+/// With twice as much in flight no more than this times the throughput: something is full.
+const FULL_BELOW: f64 = 1.15;
+/// And with this or more there is room: what an operation takes, or the lanes, are the limit.
+const ROOM_FROM: f64 = 1.6;
+/// The interval of the gain may reach this far over either.
+const BLUR: f64 = 0.15;
+
+/// What half and twice as much in flight gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Probe {
+    /// Measured length of each trial, in seconds.
+    pub seconds: f64,
+    /// What was measured, before the trials.
+    pub measured: ProbePoint,
+    /// With half as much; `None` where there is no half of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half: Option<ProbePoint>,
+    /// With twice as much.
+    pub double: ProbePoint,
+    /// Operations a second with twice as much, by those measured.
+    pub gain: f64,
+    /// What that says.
+    pub says: ProbeFinding,
+}
+
+/// A load and what came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbePoint {
+    /// Operations that can be in flight at once, of all hosts together.
+    pub lanes: f64,
+    /// Operations a second that were asked for; `None` in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_ops_per_s: Option<f64>,
+    /// Operations that ended well, a second.
+    pub ops_per_s: f64,
+    /// Half of the 95 % interval of that, relative; 0 where it is not known.
+    pub half_width: f64,
+    /// Payload bytes a second.
+    pub bytes_per_s: f64,
+    /// Mean service time, in seconds.
+    pub latency_s: f64,
+}
+
+/// What a probe says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeFinding {
+    /// More in flight only waits: the target, or what is on the way to it, is full.
+    Full,
+    /// More in flight gave as much more.
+    Room,
+    /// Something between, or too uncertain.
+    Between,
+}
+
+impl Probe {
+    /// What trials say; `None` where nothing was done in what was measured.
+    pub fn of(
+        seconds: f64,
+        measured: ProbePoint,
+        half: Option<ProbePoint>,
+        double: ProbePoint,
+    ) -> Option<Probe> {
+        if measured.ops_per_s <= 0.0 {
+            return None;
+        }
+        let gain = double.ops_per_s / measured.ops_per_s;
+        let blur = gain * measured.half_width.hypot(double.half_width);
+        let says = if gain <= FULL_BELOW && gain + blur <= FULL_BELOW + BLUR {
+            ProbeFinding::Full
+        } else if gain >= ROOM_FROM && gain - blur >= ROOM_FROM - BLUR {
+            ProbeFinding::Room
+        } else {
+            ProbeFinding::Between
+        };
+        Some(Probe { seconds, measured, half, double, gain, says })
+    }
+
+    /// It was a rate that was halved and doubled, not the lanes.
+    fn is_open(&self) -> bool {
+        self.double.asked_ops_per_s.is_some()
+    }
+
+    /// In words: what twice as much gave, and what that says.
+    pub fn sentence(&self) -> String {
+        let Probe { measured, double, gain, .. } = self;
+        let what = match double.asked_ops_per_s {
+            Some(asked) => format!("twice the rate ({asked:.0} op/s)"),
+            None => format!("twice the operations in flight ({:.0})", double.lanes),
+        };
+        let gave = match self.says {
+            ProbeFinding::Full if *gain >= 1.0 => format!("{} more throughput", percent(gain - 1.0)),
+            ProbeFinding::Full => format!("{} less throughput", percent(1.0 - gain)),
+            _ => format!("{gain:.2} times the throughput"),
+        };
+        let latency = match measured.latency_s > 0.0 {
+            true => format!(" and {:.2} times the latency", double.latency_s / measured.latency_s),
+            false => String::new(),
+        };
+        let says = match (self.says, self.is_open()) {
+            (ProbeFinding::Full, _) => "the target or the path is full",
+            (ProbeFinding::Room, false) => "what is in flight is the limit",
+            (ProbeFinding::Room, true) => "there is room for more",
+            (ProbeFinding::Between, _) => "neither full nor free",
+        };
+        format!("{what} gave {gave}{latency}: {says}")
+    }
+
+    /// As rows of the evidence.
+    fn rows(&self) -> Vec<EvidenceRow> {
+        let row = |name: &str, point: &ProbePoint, says: &str| {
+            let load = match point.asked_ops_per_s {
+                Some(asked) => format!("{asked:.0} op/s asked for"),
+                None => format!("{:.0} in flight", point.lanes),
+            };
+            EvidenceRow {
+                name: name.to_owned(),
+                value: format!(
+                    "{load}: {:.2} × the throughput, {}",
+                    point.ops_per_s / self.measured.ops_per_s,
+                    time(point.latency_s)
+                ),
+                limit: format!("{FULL_BELOW} ×, {ROOM_FROM} ×"),
+                says: says.to_owned(),
+            }
+        };
+        let says = match self.says {
+            ProbeFinding::Full => "full",
+            ProbeFinding::Room => "room for more",
+            ProbeFinding::Between => "neither full nor free",
+        };
+        let mut rows = vec![row("probe with twice as much", &self.double, says)];
+        if let Some(half) = &self.half {
+            let kept = half.ops_per_s * FULL_BELOW >= self.measured.ops_per_s;
+            let says = if kept { "half would do" } else { "less with less" };
+            rows.push(EvidenceRow { limit: String::new(), ..row("probe with half as much", half, says) });
+        }
+        rows
+    }
+}
+
+/// Whether a probe may change what is said, or how surely: where something was seen to be full it hardly does.
+pub fn is_open(finding: &Bottleneck) -> bool {
+    match finding.cause {
+        Cause::Service | Cause::Depth | Cause::NotTaken => true,
+        Cause::PathRate | Cause::Loss | Cause::Baseline => finding.confidence != Confidence::High,
+        // Without any operation there is nothing to double.
+        Cause::Nothing => finding.bound == Bound::Unclear,
+        _ => false,
+    }
+}
+
+/// A finding, and what a probe makes of it: it confirms, refutes, or says nothing.
+pub fn decide(finding: Bottleneck, probe: Probe) -> Bottleneck {
+    let mut finding = match (probe.says, probe.is_open()) {
+        // A higher rate on the same lanes: whatever held the load back still does.
+        (ProbeFinding::Between, _) | (_, true) => with_words(finding, &probe),
+        (ProbeFinding::Full, false) => full(finding, &probe),
+        (ProbeFinding::Room, false) => room(finding, &probe),
+    };
+    finding.evidence.extend(probe.rows());
+    finding.probe = Some(probe);
+    finding
+}
+
+fn full(finding: Bottleneck, probe: &Probe) -> Bottleneck {
+    match (finding.bound, finding.cause) {
+        // What else it may be lowered the confidence before, and more in flight does not tell it apart.
+        (Bound::Target, Cause::Service) => {
+            let sure = finding.confidence == Confidence::Medium;
+            let finding = with_words(finding, probe);
+            let finding = if sure { with_confidence(finding, Confidence::High) } else { finding };
+            Bottleneck { next: "look at the target: its processors, disks and limits".to_owned(), ..finding }
+        }
+        (Bound::Tool, Cause::Depth) => {
+            let next = "look at the target: its processors, disks and limits; more in flight only waits";
+            instead(finding, (Bound::Target, Cause::Service, Confidence::Medium), probe, next)
+        }
+        _ => with_words(finding, probe),
+    }
+}
+
+fn room(finding: Bottleneck, probe: &Probe) -> Bottleneck {
+    let next = || format!("more in flight: {:.0} and more at once", probe.double.lanes * 2.0);
+    match (finding.bound, finding.cause) {
+        (Bound::Tool, Cause::Depth) => with_confidence(with_words(finding, probe), Confidence::High),
+        // Their rules found nothing full: that was by elimination.
+        (Bound::Target, Cause::Service | Cause::Disk) | (Bound::Unclear, Cause::Nothing) => {
+            instead(finding, (Bound::Tool, Cause::Depth, Confidence::High), probe, &next())
+        }
+        // What is full cannot give so much more.
+        (Bound::Network, Cause::PathRate | Cause::LineRate | Cause::Baseline)
+        | (Bound::Client, Cause::Ceiling)
+        | (Bound::Target, Cause::NotTaken | Cause::DiskQuota) => {
+            instead(finding, (Bound::Tool, Cause::Depth, Confidence::Medium), probe, &next())
+        }
+        // A window, a buffer and loss hold back each connection, and a worker may do more at once in each of its turns.
+        _ => {
+            let most = finding.confidence.min(Confidence::Medium);
+            with_confidence(with_words(finding, probe), most)
+        }
+    }
+}
+
+/// The same finding with what the probe says.
+fn with_words(finding: Bottleneck, probe: &Probe) -> Bottleneck {
+    let sentence = finding.sentence.replace(&format!("; {MORE_WOULD_TELL}"), "");
+    Bottleneck { sentence: format!("{sentence}; {}", probe.sentence()), ..finding }
+}
+
+/// Another finding, by the probe; what was seen beside the load is told after it.
+fn instead(
+    finding: Bottleneck,
+    (bound, cause, confidence): (Bound, Cause, Confidence),
+    probe: &Probe,
+    next: &str,
+) -> Bottleneck {
+    let before = match finding.bound {
+        Bound::Unclear => String::new(),
+        _ => {
+            format!("; without this probe: {}", finding.sentence.replace(&format!("; {MORE_WOULD_TELL}"), ""))
+        }
+    };
+    let sentence = format!("{}{}: {}{before}", bound.words(), confidence.words(), probe.sentence());
+    let (place, next) = (String::new(), next.to_owned());
+    Bottleneck { bound, cause, confidence, place, share: None, sentence, next, ..finding }
+}
+
+/// The same finding, surer or less sure.
+fn with_confidence(finding: Bottleneck, confidence: Confidence) -> Bottleneck {
+    let head = finding.bound.words();
+    let before = format!("{head}{}: ", finding.confidence.words());
+    let sentence = finding.sentence.replacen(&before, &format!("{head}{}: ", confidence.words()), 1);
+    Bottleneck { confidence, sentence, ..finding }
+}
