@@ -8,6 +8,7 @@
 # nothing but the program; three such failures fail the run.
 # usage: tests/real/run.sh [PATTERN...]     only scenarios whose name contains a PATTERN
 #        tests/real/run.sh --set-up         installs what is missing, and runs nothing
+#        MANOMETER_REPEAT=10 tests/real/run.sh verdict     each so often, and how often it held
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

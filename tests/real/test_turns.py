@@ -55,6 +55,18 @@ class TurnsTest(unittest.TestCase):
         path = self.place / name.replace(" ", "-")
         return path.stat().st_size if path.exists() else 0
 
+    def test_repeated(self) -> None:
+        texts = {Entry("a"): GOOD, Entry("b"): BAD_ONCE}
+
+        def command(entry: Entry, tally: Path) -> list[str]:
+            return [sys.executable, "-c", PRELUDE + texts[entry], entry.name, str(tally), str(self.place)]
+
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            code = Turns(command, 3, 60).repeated(texts, 3)
+        self.assertEqual((code, out.getvalue().splitlines()[-2:]), (1, ["3 of 3: a", "2 of 3: b"]))
+        self.assertEqual((self.times("a"), self.times("b")), (3, 3))
+
     def test_all_good(self) -> None:
         code, out = self.run_all({Entry("a"): GOOD, Entry("b", alone=True): GOOD})
         self.assertEqual((code, out.splitlines()[-1]), (0, "4 passed, 0 failed"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from pathlib import Path
@@ -16,6 +17,8 @@ SCENARIO_SECONDS = 180
 # What a scenario that hangs may take to stop its servers.
 SLACK_SECONDS = 60
 AT_ONCE = 3
+# The environment variable that says how often each scenario runs, one at a time, to count how often it is right.
+REPEAT = "MANOMETER_REPEAT"
 
 
 def arguments() -> argparse.Namespace:
@@ -68,7 +71,12 @@ def main() -> int:
         again = [*programs, f"--scenario={entry.name}", f"--tally={tally}"]
         return ["setpriv", "--pdeathsig", "TERM", sys.executable, "-m", "lab", *again]
 
-    return Turns(command, given.at_once, SCENARIO_SECONDS + SLACK_SECONDS).all(wanted)
+    turns = Turns(command, given.at_once, SCENARIO_SECONDS + SLACK_SECONDS)
+    times = os.environ.get(REPEAT, "1")
+    if not times.isdigit() or times == "0":
+        print(f"tests/real: {REPEAT}={times} is no number of times; next: {REPEAT}=10", file=sys.stderr)
+        return 2
+    return turns.all(wanted) if times == "1" else turns.repeated(wanted, int(times))
 
 
 sys.exit(main())

@@ -19,7 +19,7 @@ from collections import deque
 CLONE_NEWNET = 0x40000000
 TUNSETIFF = 0x400454CA
 IFF_TUN, IFF_NO_PI = 0x0001, 0x1000
-LARGEST_PACKET = 2048
+LARGEST_PACKET = 9216
 # Packets on their way in one direction; more are lost, as on any cable's end.
 MOST = 10_000
 

@@ -58,13 +58,13 @@ def processor_share(share: float) -> Iterator[Group]:
 
 
 @contextmanager
-def disk_rate(device: Path, bytes_per_s: int) -> Iterator[Group]:
-    """A group that may write so many bytes a second to a block device."""
+def disk_rate(device: Path, bytes_per_s: int, reads: bool = False) -> Iterator[Group]:
+    """A group that may write so many bytes a second to a block device, or read them."""
     number = device.stat().st_rdev
     name = f"{os.major(number)}:{os.minor(number)}"
     with group("blkio") as (made, first):
         if first:
-            (made.path / "blkio.throttle.write_bps_device").write_text(f"{name} {bytes_per_s}")
+            (made.path / f"blkio.throttle.{'read' if reads else 'write'}_bps_device").write_text(f"{name} {bytes_per_s}")
         else:
-            (made.path / "io.max").write_text(f"{name} wbps={bytes_per_s}")
+            (made.path / "io.max").write_text(f"{name} {'r' if reads else 'w'}bps={bytes_per_s}")
         yield made

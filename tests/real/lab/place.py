@@ -84,7 +84,9 @@ def veth(near: Namespace, far: Namespace, number: int, mtu_near: int, mtu_far: i
     return ends[0][2], ends[1][2]
 
 
-def delay_line(near: Namespace, far: Namespace, milliseconds: float, first: list[str]) -> tuple[Child, str]:
+def delay_line(
+    near: Namespace, far: Namespace, milliseconds: float, first: list[str], mtu: int = 1500
+) -> tuple[Child, str]:
     """Joins two namespaces by a cable on which each packet is under way for so long; the address of the far end.
 
     `first` is put before the command: who carries the packets must not be late.
@@ -95,6 +97,6 @@ def delay_line(near: Namespace, far: Namespace, milliseconds: float, first: list
     child = Child([*first, sys.executable, "-m", "lab.delay_line", *arguments], near.directory / "delay_line.log")
     wait_until("the delay line", lambda: "ready" in child.text(), 10, child)
     for place, name, address in ends:
-        run(place.client(["ip", "link", "set", name, "up"]))
+        run(place.client(["ip", "link", "set", name, "mtu", str(mtu), "up"]))
         run(place.client(["ip", "address", "add", f"{address}/24", "dev", name]))
     return child, ends[1][2]

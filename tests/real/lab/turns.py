@@ -138,6 +138,17 @@ class Turns:
         good = all(tally.good for tally in tallies.values()) and len(excusable) < MAX_REPEATED
         return 0 if good and passed > 0 else 1
 
+    def repeated(self, entries: Iterable[Entry], times: int) -> int:
+        """Runs each so often, one after the other, and prints how often it was good; the exit code: 0 only when it always was."""
+        given = list(entries)
+        counts = dict.fromkeys((entry.name for entry in given), 0)
+        for _ in range(times):
+            for entry in given:
+                counts[entry.name] += sum(tally.good for _, tally in self._together([entry]))
+        for name, good in counts.items():
+            print(f"{good} of {times}: {name}", flush=True)
+        return 0 if given and all(good == times for good in counts.values()) else 1
+
     def _together(self, entries: list[Entry]) -> Iterator[tuple[Entry, Tally]]:
         """Runs these side by side, and gives each as it ends."""
         waiting = list(reversed(entries))

@@ -1,4 +1,4 @@
-"""Arranged situations, each with one thing that holds the load back: the verdict must name it.
+"""Arranged situations, each with one thing that holds the load back: the verdict must name it, and never say another for sure.
 
 Client and server share this machine's cores, and perhaps with other work. So the limits are set low, far below what the
 cores can do, and the client goes before others (nice), so that what is arranged is what limits.
@@ -7,7 +7,6 @@ cores can do, and the client goes before others (nice), so that what is arranged
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from . import verdict_doubtful as doubtful
+from . import verdict_paths as paths
 from .blocks import image, loop
 from .ganesha import Ganesha
 from .groups import disk_rate, processor_share
@@ -26,12 +26,12 @@ from .process import Child, run
 from .report import Report
 from .verdict_ground import FIRST, ground, limit, READ, WRITE
 
-TBF = ["tbf", "rate", "80mbit", "burst", "32kb", "latency", "50ms"]
+TBF = paths.tbf()
 
 
-def checked(lab: Lab, place: Place, url: str, *more: str) -> dict[str, Any]:
+def checked(lab: Lab, place: Place, url: str, *more: str, duration: str = "4s", block_size: str = "128KiB") -> dict[str, Any]:
     """Makes a short check of an export; its report's verdict."""
-    load = ["--workers=1", "--lanes=8", "--block-size=128KiB", "--dataset=32MiB", "--duration=4s"]
+    load = ["--workers=1", "--lanes=8", "--dataset=32MiB", f"--block-size={block_size}", f"--duration={duration}"]
     command = place.client([*FIRST, str(lab.manometer), "check", f"--nfs={url}", *more, *load, "--output=json"])
     stem = place.directory / "check"
     child = Child(
@@ -59,6 +59,16 @@ def check_limited(lab: Lab, report: Report) -> None:
         report.check("evidence", all(best["limit"]["evidence"] for best in verdict["best"]), verdict)
 
 
+def check_probe(lab: Lab, report: Report) -> None:
+    """A check long enough tries half and twice as much in flight: an array that only takes its time has room."""
+    with ground(lab) as at:
+        verdict = checked(lab, at.near, at.array("*/nfs=latency:20ms"), duration="10s", block_size="16KiB")
+        said = [(best["phase"], best["limit"]["cause"], best["limit"]["confidence"]) for best in verdict["best"]]
+        report.check("writes and reads: depth, for sure", said == [("write", "depth", "high"), ("read", "depth", "high")], verdict)
+        says = [best["limit"]["probe"]["says"] for best in verdict["best"]]
+        report.check("probes found room", says == ["room", "room"], verdict)
+
+
 def check_slow_path(lab: Lab, report: Report) -> None:
     """One of three cables carries a tenth of the others: a check names its address."""
     with ground(lab, cables=3) as at:
@@ -76,11 +86,8 @@ def check_slow_path(lab: Lab, report: Report) -> None:
 
 
 def token_bucket(lab: Lab, **how: Any) -> dict[str, Any]:
-    """Reads through a token bucket at the server's way out."""
-    with ground(lab) as at:
-        url = at.array()
-        at.shape(at.far, "mmf1", *TBF)
-        return limit(lab, at.near, url, READ, **how)
+    """Reads by CUBIC through a token bucket at the server's way out."""
+    return paths.shaped_here(lab, paths.CUBIC, READ, **how)
 
 
 def without_echoes(command: list[str]) -> list[str]:
@@ -99,9 +106,10 @@ def slow_array_without_echoes(lab: Lab) -> dict[str, Any]:
 
 
 def shaped_class(lab: Lab) -> dict[str, Any]:
-    """Writes through a class of a shaper at the client's way out."""
+    """Writes by CUBIC through a class of a shaper at the client's way out."""
     with ground(lab) as at:
         url = at.array()
+        paths.control(at.near, paths.CUBIC)
         at.shape(at.near, "mmn1", "handle", "1:", "htb", "default", "1")
         leaf = ["tc", "class", "add", "dev", "mmn1", "parent", "1:", "classid", "1:1", "htb", "rate", "80mbit", "ceil", "80mbit"]
         run(at.near.client(leaf))
@@ -157,8 +165,9 @@ def lossy(lab: Lab) -> dict[str, Any]:
     """Two packets of a hundred are lost on their way to the client."""
     with ground(lab) as at:
         url = at.array()
-        drop = ["iptables", "-A", "INPUT", "-i", "mmn1", "-m", "statistic", "--mode", "random", "--probability", "0.02", "-j", "DROP"]
-        run(at.near.client(drop))
+        # BBR would not mind.
+        paths.control(at.far, paths.CUBIC)
+        paths.drop(at.near, "mmn1", "0.02")
         return limit(lab, at.near, url, READ)
 
 
@@ -260,52 +269,41 @@ SITUATIONS = [
     Situation("disk quota far above the load", doubtful.wide_disk_quota, "", ()),
     Situation("array with loss of 0.5 % beside it", doubtful.array_with_little_loss, "target", ("service", "not-taken")),
     Situation("array with loss of 1.5 % beside it", doubtful.array_with_some_loss, "target", ("service", "not-taken")),
-    Situation("full link without a queue (BBR)", doubtful.without_a_queue, "network", ("path-rate",)),
-    Situation("full link with a short queue", doubtful.short_queue, "network", ("path-rate",)),
-    Situation("window of megabytes on a long path", doubtful.window_of_megabytes, "network", ("window",)),
+    Situation("limited link under BBR, reads", paths.here_reads_bbr, "network", ("path-rate",)),
+    Situation("limited link under BBR, writes", paths.here_writes_bbr, "network", ("path-rate",)),
+    Situation("link limited at a second router, reads", paths.router_reads_cubic, "network", ("path-rate",)),
+    Situation("link limited at a second router under BBR, writes", paths.router_writes_bbr, "network", ("path-rate",)),
+    Situation("full link without a queue (BBR)", paths.without_a_queue, "network", ("path-rate",)),
+    Situation("full longer link without a queue (BBR)", paths.longer_without_a_queue, "network", ("path-rate",)),
+    Situation("full link with a deep buffer (BBR)", paths.deep_buffer_bbr, "network", ("path-rate",)),
+    Situation("full link with loss beside it (BBR)", paths.full_beside_loss, "network", ("path-rate",)),
+    Situation("full link with a short queue", paths.short_queue, "network", ("path-rate",)),
+    Situation("limited link, one echo a second", paths.few_echoes, "network", ("path-rate",)),
+    Situation("limited array, half of the echoes lost", paths.half_of_the_echoes, "target", ("service", "not-taken")),
+    Situation("window of megabytes", paths.two_megabytes, "network", ("window",)),
+    Situation("window of megabytes on a long path", paths.long_two_megabytes, "network", ("window",)),
+    Situation("two seconds of reads over a healthy link", paths.short_reads, "", ()),
+    Situation("disk quota on reads while the load writes", doubtful.disk_quota_on_reads, "", ()),
     Situation("a rate with too few lanes", doubtful.one_lane_and_a_rate, "tool", ("depth",)),
     Situation("target that only takes its time", doubtful.takes_its_time, "target", ("service",)),
+    Situation("target that only takes its time, with a probe", doubtful.probed_time, "tool", ("depth",)),
+    Situation("array with limited bandwidth, with a probe", doubtful.probed_bandwidth, "target", ("service", "not-taken")),
 ]
 
 
 def check(situation: Situation, lab: Lab, report: Report) -> None:
     """One situation once."""
     found = situation.arrange(lab)
+    right = situation.right(found)
+    print(f"     said: {found['sentence']}", flush=True)
     what = f"named as {situation.bound}/{'|'.join(situation.causes)}" if situation.bound else "what does not limit is not named"
-    report.check(what, situation.right(found), found)
+    report.check(what, right, found)
+    report.check("nothing wrong is said for sure", right or found["confidence"] != "high", found["sentence"])
     report.check("evidence and what to try next", bool(found["evidence"]) and bool(found["next"]), found)
 
 
 SCENARIOS = {f"verdict {situation.name}": partial(check, situation) for situation in SITUATIONS} | {
     "verdict of a check through a limited link": check_limited,
     "verdict of a check with one slow path of three": check_slow_path,
+    "verdict of a check that probes": check_probe,
 }
-
-
-def repeat(manometer: Path, times: int, patterns: list[str]) -> int:
-    """Each situation several times; a table as docs/verdict.md has it."""
-    lab = Lab(manometer.resolve(), versitygw=Path("/bin/true"), minio=Path("/bin/true"))
-    wrong = 0
-    print("| situation | how it is arranged | what is said | named |\n|---|---|---|---|", flush=True)
-    for situation in SITUATIONS:
-        if patterns and not any(pattern in situation.name for pattern in patterns):
-            continue
-        right, said = 0, ""
-        for _ in range(times):
-            try:
-                found = situation.arrange(lab)
-            except Exception as error:  # noqa: BLE001  the next must still run
-                print(f"{situation.name}: {error}", file=sys.stderr, flush=True)
-                continue
-            if situation.right(found):
-                right, said = right + 1, found["sentence"]
-            else:
-                print(f"{situation.name}: {json.dumps(found)}", file=sys.stderr, flush=True)
-        wrong += times - right
-        how = (situation.arrange.__doc__ or "").strip().rstrip(".")
-        print(f"| {situation.name} | {how} | {said} | {right}/{times} |", flush=True)
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(repeat(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 10, sys.argv[3:]))

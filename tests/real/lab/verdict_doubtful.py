@@ -9,9 +9,9 @@ from typing import Any
 from .blocks import image, loop
 from .groups import disk_rate
 from .lab import Lab
-from .place import delay_line, Place
+from .place import Place
 from .process import Child, run, wait_until
-from .verdict_ground import FIRST, ground, limit, READ, WRITE
+from .verdict_ground import FIRST, ground, limit, READ
 
 
 def doubted(found: dict[str, Any], words: str) -> dict[str, Any]:
@@ -52,14 +52,24 @@ def eight_agents(lab: Lab) -> dict[str, Any]:
         return limit(lab, Place(directory), "null:", load, more=("--local=8",))
 
 
-def wide_disk_quota(lab: Lab) -> dict[str, Any]:
-    """A control group allows 20 GB/s to a disk of this host, far more than it does."""
+def disk_quota(lab: Lab, bytes_per_s: int, reads: bool, queue_depth: int) -> dict[str, Any]:
+    """Writes in a control group whose limit on the disk holds nothing back."""
     with lab.directory() as directory, loop(image(directory / "disk.img", 64)) as device:
-        with disk_rate(device, 20_000_000_000) as group:
-            workload = "ops: write, jobs: 1, queue_depth: 1, block_size: 4KiB"
+        with disk_rate(device, bytes_per_s, reads) as group:
+            workload = f"ops: write, jobs: 1, queue_depth: {queue_depth}, block_size: 4KiB"
             found = limit(lab, Place(directory), f"block://{device}", workload, options=", direct: true",
                           wrap=lambda command: group.inside([*command, f"--destroy={device}"]))
             return found | {"named": found["cause"] != "disk-quota"}
+
+
+def wide_disk_quota(lab: Lab) -> dict[str, Any]:
+    """A control group allows 20 GB/s to a disk of this host, far more than it does."""
+    return disk_quota(lab, 20_000_000_000, reads=False, queue_depth=1)
+
+
+def disk_quota_on_reads(lab: Lab) -> dict[str, Any]:
+    """A control group allows 1 MB/s to be read from a disk of this host, which is written to."""
+    return disk_quota(lab, 1_000_000, reads=True, queue_depth=8)
 
 
 def array_beside_loss(lab: Lab, probability: str) -> dict[str, Any]:
@@ -81,41 +91,6 @@ def array_with_some_loss(lab: Lab) -> dict[str, Any]:
     return array_beside_loss(lab, "0.015")
 
 
-def long_link(lab: Lab, milliseconds: float, control: str, *qdisc: str) -> dict[str, Any]:
-    """Writes over a path of some length through a narrow way out, with a congestion control."""
-    with ground(lab, cables=0) as at:
-        # A namespace may choose only what the kernel allows everybody.
-        run(at.near.client(["sh", "-c", f"echo {control} > /proc/sys/net/ipv4/tcp_congestion_control"]))
-        line, address = delay_line(at.near, at.far, milliseconds, FIRST)
-        at.stack.callback(line.stop)
-        at.addresses.append(address)
-        if qdisc:
-            at.shape(at.near, "mmdn", *qdisc)
-        return limit(lab, at.near, at.array(), WRITE, measure="8s")
-
-
-def without_a_queue(lab: Lab) -> dict[str, Any]:
-    """Writes through 80 Mbit/s with 5 ms each way, by BBR, which keeps no queue."""
-    return long_link(lab, 5, "bbr", "tbf", "rate", "80mbit", "burst", "32kb", "latency", "100ms")
-
-
-def short_queue(lab: Lab) -> dict[str, Any]:
-    """Writes through 80 Mbit/s with 10 ms each way, where packets queue for 20 ms at most."""
-    return long_link(lab, 10, "reno", "tbf", "rate", "80mbit", "burst", "32kb", "latency", "20ms")
-
-
-def window_of_megabytes(lab: Lab) -> dict[str, Any]:
-    """The server's sockets have room for 2 MiB, and packets are under way for 100 ms each way."""
-    with ground(lab, cables=0) as at:
-        run(at.far.client(["sh", "-c", "echo 4096 2097152 2097152 > /proc/sys/net/ipv4/tcp_rmem"]))
-        run(at.near.client(["sh", "-c", "echo 4096 16384 33554432 > /proc/sys/net/ipv4/tcp_wmem"]))
-        line, address = delay_line(at.near, at.far, 100, FIRST)
-        at.stack.callback(line.stop)
-        at.addresses.append(address)
-        many = WRITE.replace("queue_depth: 8", "queue_depth: 64")
-        return limit(lab, at.near, at.array(), many, measure="12s")
-
-
 def one_lane_and_a_rate(lab: Lab) -> dict[str, Any]:
     """A thousand operations a second are asked for on one lane, of an array that takes 5 ms for each."""
     with ground(lab) as at:
@@ -129,3 +104,19 @@ def takes_its_time(lab: Lab) -> dict[str, Any]:
         found = limit(lab, at.near, at.array("*/nfs=latency:20ms"), READ)
         both = "full or only takes this long" in found["sentence"]
         return found | {"named": both and found["confidence"] != "high"}
+
+
+def probed_time(lab: Lab) -> dict[str, Any]:
+    """The same with a probe: twice as many give twice as much."""
+    with ground(lab) as at:
+        # Small ones, so that twice as many find the cores free.
+        small = READ.replace("block_size: 128KiB", "block_size: 16KiB")
+        found = limit(lab, at.near, at.array("*/nfs=latency:20ms"), small, probe="1s")
+        return found | {"named": found["probe"]["says"] == "room"}
+
+
+def probed_bandwidth(lab: Lab) -> dict[str, Any]:
+    """The array gives no more than 8 MB/s, which a probe tries."""
+    with ground(lab) as at:
+        found = limit(lab, at.near, at.array("*/nfs=bandwidth:8MB/s"), READ, probe="2s")
+        return found | {"named": found["probe"]["says"] == "full" and found["confidence"] == "high"}

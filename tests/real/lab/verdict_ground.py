@@ -79,6 +79,7 @@ def limit(
     options: str = "",
     wrap: Callable[[list[str]], list[str]] = lambda command: command,
     measure: str = "5s",
+    probe: str = "0s",
     more: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Runs one cell; what is said of its limit, and the reasons of its verdict."""
@@ -86,7 +87,7 @@ def limit(
     file = place.directory / "experiment.yaml"
     file.write_text(
         f"name: verdict\ntargets:\n  there: {{url: '{url}'{options}}}\nworkloads:\n  load: {{{workload}}}\n"
-        f"stages: {{warm_up: 0s, measure: {measure}}}\nsteady: none\n"
+        f"stages: {{warm_up: 0s, measure: {measure}, probe: {probe}}}\nsteady: none\n"
     )
     arguments = ["run", str(file), f"--results={place.directory / 'results.sqlite'}", "--output=json", *more]
     stem = place.directory / "verdict"

@@ -9,6 +9,8 @@ use super::words::percent;
 /// Loss limits a connection that reaches this share of the rate TCP can achieve with it: estimates of loss and of round
 /// trips are no more accurate than that.
 const ALLOWED_USED: f64 = 0.5;
+/// A sender that goes at so many times what TCP can carry with so much loss does not slow down for it, as BBR does not.
+const UNIMPRESSED: f64 = 2.0;
 /// Where recovery costs the time, affected operations take much longer than the others: the mean is then this many
 /// times the median.
 const STALLS: f64 = 2.0;
@@ -30,7 +32,16 @@ pub(super) fn limit(host: &Host) -> Option<Found> {
 /// States that loss is present but explains nothing.
 pub(super) fn without_effect(load: &ObservedLoad, path: &Path) -> Option<String> {
     let lost = network::lossy(path).filter(|lost| explains(load, path, *lost).is_none())?;
-    Some(format!("{}, with which TCP could carry {}", what(path, lost), units::ByteRate(allowed(path, lost))))
+    let what = what(path, lost);
+    Some(match unimpressed(path, lost) {
+        true => format!("{what}, for which its senders do not slow down (BBR)"),
+        false => format!("{what}, with which TCP could carry {}", units::ByteRate(allowed(path, lost))),
+    })
+}
+
+/// Whether a sender goes on as if nothing were lost. What a reader sees as out of order is more than what was lost.
+fn unimpressed(path: &Path, lost: f64) -> bool {
+    path.sends() && path.rate() > UNIMPRESSED * allowed(path, lost)
 }
 
 fn what(path: &Path, lost: f64) -> String {
@@ -40,6 +51,9 @@ fn what(path: &Path, lost: f64) -> String {
 
 /// How surely loss explains the rate, and what else might; `None` if it does not.
 fn explains(load: &ObservedLoad, path: &Path, lost: f64) -> Option<(Confidence, &'static str)> {
+    if unimpressed(path, lost) {
+        return None;
+    }
     let held_back = path.window_limited + path.buffer_limited;
     let sending = path.sends() && path.busy >= BUSY && held_back < 0.5;
     if path.rate() >= ALLOWED_USED * allowed(path, lost) {

@@ -157,6 +157,20 @@ fn loss_that_costs_nothing_is_not_the_limit() {
     });
 }
 
+/// 1 % of retransmits on 80 Mbit/s with 10 ms of round trip: five times what Mathis allows, as BBR does.
+#[test]
+fn loss_that_a_sender_does_not_slow_down_for_is_not_the_limit() {
+    let finding = says(Bound::Network, Cause::PathRate, |host| {
+        host.load.latency_s = 0.11;
+        host.load.median_s = 0.11;
+        let path = &mut host.paths[0];
+        (path.connections, path.sent, path.resent) = (1.0, 9.6e6, 0.01);
+        (path.least_rtt_s, path.echo_s) = (0.01, Some(0.011));
+        (path.busy, path.path_limited) = (1.0, 1.0);
+    });
+    assert_eq!(finding.confidence, Confidence::Medium, "{}", finding.sentence);
+}
+
 #[test]
 fn loss_is_the_limit_where_it_explains_the_rate() {
     // 0.5 % at 50 ms: 0.5 MB/s per connection.
