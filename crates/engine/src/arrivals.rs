@@ -1,4 +1,4 @@
-//! Intended start times: one worker's part of the arrivals, one after the other, in closed form or by a seeded draw.
+//! Intended start times: one worker's part of the arrivals, in order, computed in closed form or by seeded draws.
 
 use experiment::Arrivals;
 
@@ -16,32 +16,32 @@ pub(crate) struct Starts {
 
 #[derive(Clone, Debug)]
 enum Law {
-    /// The n-th of all workers together is `n` gaps after the beginning.
+    /// The n-th start over all workers is `n` gaps after the beginning.
     Even { gap_ns: f64 },
-    /// Independent arrivals: the sum of the workers' streams is one stream of the whole rate.
+    /// Independent arrivals: the workers' streams add up to one stream at the full rate.
     Poisson { mean_gap_ns: f64, at_ns: f64, random: fastrand::Rng },
-    /// A rate that changes: the n-th of all workers together is where the rate's integral reaches `n`.
+    /// A varying rate: the n-th start over all workers is where the rate's integral reaches `n`.
     Pieces { pieces: Vec<Piece>, at: usize },
 }
 
-/// A span in which the rate is constant or changes evenly.
+/// A span in which the rate is constant or changes linearly.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     from_s: f64,
-    /// Operations a second at its beginning.
+    /// Operations per second at its start.
     rate: f64,
-    /// Change of the rate, a second.
+    /// Change of the rate per second.
     slope: f64,
-    /// Starts before it, and before its end.
+    /// Number of starts before the piece, and before its end.
     count: f64,
     count_after: f64,
 }
 
-/// How close to a piece's end, in starts, a start belongs to the next piece: what rounding may be off by.
+/// Rounding tolerance in starts: a start this close to a piece's end belongs to the next piece.
 const ROUNDING: f64 = 1e-6;
 
 impl Starts {
-    /// The starts of worker `worker` of `workers`.
+    /// The starts of worker `worker` out of `workers`.
     pub(crate) fn new(arrivals: &Arrivals, seed: u64, worker: u32, workers: u32) -> Option<Self> {
         let law = match arrivals {
             Arrivals::Closed => return None,
@@ -71,14 +71,14 @@ impl Starts {
         Some(Starts { law, taken: 0, worker: worker.into(), workers: workers.into() })
     }
 
-    /// The next start; `u64::MAX` when there is none any more.
+    /// The next start; `u64::MAX` if there are no more.
     pub(crate) fn next(&mut self) -> u64 {
         let overall = self.taken * self.workers + self.worker;
         self.taken += 1;
         match &mut self.law {
             Law::Even { gap_ns } => (overall as f64 * *gap_ns).round() as u64,
             Law::Poisson { mean_gap_ns, at_ns, random } => {
-                // 1 - u lies above 0, so that the logarithm is finite.
+                // 1 - u is above 0, so the logarithm is finite.
                 *at_ns -= (1.0 - random.f64()).ln() * *mean_gap_ns;
                 at_ns.round() as u64
             }
@@ -97,7 +97,7 @@ impl Starts {
 }
 
 impl Law {
-    /// Rates at the beginning, changes of it and lengths in seconds, one after the other; the last has no length.
+    /// Initial rates, slopes and lengths in seconds, in sequence; the last has no length.
     fn of_pieces(rates: impl Iterator<Item = (f64, f64, Option<f64>)>) -> Law {
         let (mut from_s, mut count) = (0.0, 0.0);
         let pieces = rates.map(|(rate, slope, long)| {
@@ -116,8 +116,8 @@ impl Law {
 }
 
 impl Piece {
-    /// When the integral of the rate reaches `overall`: the root of `rate t + slope t² / 2 = overall - count`, in the form
-    /// that loses no digits.
+    /// The time at which the integral of the rate reaches `overall`: the root of `rate t + slope t² / 2 = overall -
+    /// count`, in a form that loses no digits.
     fn when(&self, overall: f64) -> f64 {
         let more = (overall - self.count).max(0.0);
         let root = (self.rate * self.rate + 2.0 * self.slope * more).max(0.0).sqrt();
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_ramp_is_the_integral_of_its_rate() {
-        // From 0 to 100 a second over 10 s: n = 5 t², so the n-th starts at sqrt(n / 5); 500 in the ramp.
+        // From 0 to 100 per second over 10 s: n = 5 t², so the n-th starts at sqrt(n / 5); 500 in the ramp.
         let ramp = Arrivals::Ramp { from_ops_per_s: 0.0, to_ops_per_s: 100.0, over_s: 10.0 };
         let up = starts(&ramp, 0, 1, 11 * S);
         assert_eq!(up.len(), 600);
@@ -180,7 +180,7 @@ mod tests {
             assert!((*at as f64 / 1e9 - (number as f64 / 5.0).sqrt()).abs() < 1e-8, "{number}");
         }
         assert_eq!((up[500], up[599]), (10 * S, 10 * S + 990_000_000));
-        // Down to nothing: 500 again, the n-th so long before the end as above after the beginning, then no more.
+        // Down to zero: 500 again, mirrored in time, then no more.
         let ramp = Arrivals::Ramp { from_ops_per_s: 100.0, to_ops_per_s: 0.0, over_s: 10.0 };
         let down = starts(&ramp, 0, 1, u64::MAX);
         assert_eq!(down.len(), 500);
@@ -203,7 +203,7 @@ mod tests {
         let poisson = Arrivals::Poisson { ops_per_s: 1000.0 };
         let (one, two) = (starts(&poisson, 0, 2, 200 * S), starts(&poisson, 1, 2, 200 * S));
         assert_ne!(one[..10], two[..10]);
-        // 200 s at 1000 a second over both: 200 000, standard deviation 447.
+        // 200 s at 1000 per second over both: 200 000, standard deviation 447.
         assert!((one.len() + two.len()).abs_diff(200_000) < 2200, "{} and {}", one.len(), two.len());
         // The gaps of one stream, in tenths of the probability: P(gap > x) = exp(-x / 2 ms).
         let mut tenths = [0u64; 10];
@@ -213,9 +213,9 @@ mod tests {
         }
         let expected = (one.len() - 1) as f64 / 10.0;
         let chi_square: f64 = tenths.iter().map(|n| (*n as f64 - expected).powi(2) / expected).sum();
-        // Nine degrees of freedom: 30.1 is exceeded by chance once in 2000 seeds.
+        // Nine degrees of freedom: one seed in 2000 exceeds 30.1.
         assert!(chi_square < 30.1, "{chi_square}");
-        // Counts in each tenth of a second vary as they should: variance and mean are equal.
+        // Counts per tenth of a second are Poisson distributed: variance and mean are equal.
         let mut counts = vec![0f64; 2000];
         one.iter().for_each(|at| counts[(*at / (S / 10)) as usize] += 1.0);
         let mean = counts.iter().sum::<f64>() / 2000.0;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// A handle by which a signal handler's thread ends a stage. Clones are handles to the same.
+/// A handle for ending a stage from a signal handler's thread. Clones refer to the same control.
 ///
-/// A stopped stage starts nothing more, gives what is in flight a moment, and reports what it has.
+/// A stopped stage starts nothing more, gives operations in flight a moment to finish, and reports what it has.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
     state: Arc<State>,
@@ -14,7 +14,7 @@ pub struct Control {
 #[derive(Debug)]
 struct State {
     stopped: AtomicBool,
-    /// The interval that is to be the last; `NEVER` when none was named.
+    /// The last interval to run; `NEVER` if none was set.
     last: AtomicU32,
 }
 
@@ -24,7 +24,7 @@ impl Default for State {
     }
 }
 
-/// No interval is to be the last.
+/// No last interval is set.
 const NEVER: u32 = u32::MAX;
 
 impl Control {
@@ -33,29 +33,29 @@ impl Control {
         Self::default()
     }
 
-    /// Ends the stage, and every later one that is given this control, within a tenth of a second.
+    /// Ends the stage, and every later one with this control, within a tenth of a second.
     pub fn stop(&self) {
         self.state.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the measured window of the running stage, as if it had been planned so, at the end of the interval with
-    /// this number, on all workers; the result is not `stopped`. When that moment has passed, the window ends with the
-    /// interval that is under way. Forgotten when the stage ends.
+    /// Ends the measured window of the running stage, as if planned, at the end of the interval with this number, on
+    /// all workers; the result is not `stopped`. If that time has passed, the window ends with the current interval.
+    /// The setting is cleared when the stage ends.
     ///
-    /// On a virtual clock the workers wait at the end of each interval for the observer, so that what it decides on
-    /// seeing an interval can take effect at the end of that very interval.
+    /// On a virtual clock the workers wait for the observer at the end of each interval, so that a decision based on an
+    /// interval can take effect at the end of that very interval.
     pub fn finish_after(&self, interval: u32) {
         self.state.last.store(interval.min(NEVER - 1), Ordering::Relaxed);
     }
 
-    /// The interval that was named by [`Control::finish_after`].
+    /// The interval set by [`Control::finish_after`].
     pub fn last_interval(&self) -> Option<u32> {
         let last = self.state.last.load(Ordering::Relaxed);
         (last != NEVER).then_some(last)
     }
 
-    /// A new stage begins: no interval is to be the last. For whoever leads a stage of other processes; [`crate::run_stage`] does so
-    /// itself.
+    /// Starts a new stage without a last interval. Only for code that coordinates a stage in other processes;
+    /// [`crate::run_stage`] calls it itself.
     pub fn begin(&self) {
         self.state.last.store(NEVER, Ordering::Relaxed);
     }

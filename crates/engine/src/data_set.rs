@@ -1,4 +1,4 @@
-//! What was written: a few numbers a lane, however many objects there are.
+//! What was written: a few numbers per lane, however many objects there are.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -6,21 +6,21 @@ use std::ops::Range;
 /// Files or objects, and their sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataShape {
-    /// Files that are written block after block.
+    /// Files written block by block.
     Files {
         /// Size of a file.
         file_bytes: u64,
         /// Bytes that one operation writes.
         block_bytes: u64,
     },
-    /// Objects that are written whole.
+    /// Objects written whole.
     Objects {
         /// Size of an object.
         object_bytes: u64,
     },
-    /// One block device, or one file used like one: it is there, and is neither created nor removed.
+    /// One block device, or one file used like one: it exists, and is neither created nor removed.
     Device {
-        /// Size of the part that is used.
+        /// Size of the used part.
         bytes: u64,
     },
 }
@@ -51,47 +51,47 @@ pub(crate) fn first_object(worker: u32, lane: u32) -> u64 {
     u64::from(worker) << 48 | u64::from(lane) << 32
 }
 
-/// Most files or objects a lane may have, so that the numbers stay unique.
+/// Maximum number of files or objects per lane that keeps the numbers unique.
 pub(crate) const MAX_ITEMS: u64 = 1 << 32;
 
 /// What one lane wrote: files or objects numbered from `first` on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub first: u64,
-    /// How many exist, the last of them perhaps empty or in part.
+    /// Number that exist; the last of them may be empty or partial.
     pub existing: u64,
-    /// How many are complete.
+    /// Number that are complete.
     pub complete: u64,
-    /// Bytes acknowledged of the one after those.
+    /// Bytes acknowledged of the next, incomplete one.
     pub partial_bytes: u64,
-    /// How far it has been written again.
+    /// How far the data has been overwritten.
     pub again: Again,
 }
 
-/// How far a lane has come in the pass that it is in: what its files or objects hold follows from it. Everything has the pass's
-/// number as its generation up to a place, and that of the pass before behind it.
+/// A lane's progress in its current pass, which determines the content of its files or objects: up to a position
+/// everything has this pass's number as its generation, and beyond it that of the previous pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Again {
-    /// Passes before this one.
+    /// Number of previous passes.
     pub pass: u32,
-    /// The file or object that is being written, counted from the lane's first.
+    /// The file or object being written, counted from the lane's first.
     pub item: u64,
     /// Bytes of it that were acknowledged in this pass.
     pub acknowledged_bytes: u64,
-    /// Bytes of it that this pass may have changed: more than were acknowledged when a write failed or was not answered, or when
-    /// a commit did not hold.
+    /// Bytes of it that this pass may have changed: more than were acknowledged if a write failed or was not answered,
+    /// or if a commit failed.
     pub touched_bytes: u64,
 }
 
 impl Again {
-    /// The generation of a range of a file or object; `None` when no single one is certain.
+    /// The generation of a range of a file or object; `None` if no single one is certain.
     fn generation(&self, item: u64, Range { start, end }: Range<u64>) -> Option<u32> {
         let before = self.pass.saturating_sub(1);
         match item.cmp(&self.item) {
             Ordering::Less => Some(self.pass),
             Ordering::Greater => Some(before),
             Ordering::Equal if end <= self.acknowledged_bytes => Some(self.pass),
-            // In the first pass there is nothing else that could be read.
+            // In the first pass no other content can be read.
             Ordering::Equal if self.pass == 0 => Some(0),
             Ordering::Equal if start >= self.touched_bytes => Some(before),
             Ordering::Equal => None,
@@ -99,7 +99,7 @@ impl Again {
     }
 }
 
-/// What a write stage wrote: the input of those that read, verify and remove it.
+/// What a write stage wrote: the input of stages that read, verify and remove it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataSet {
     shape: DataShape,
@@ -118,18 +118,18 @@ impl DataSet {
         DataSet { shape, extents }
     }
 
-    /// Complete files or objects numbered from 0 on. A device is one, whatever `items` says.
+    /// Complete files or objects numbered from 0. A device counts as one, whatever `items` says.
     pub fn laid_out(shape: DataShape, items: u64) -> Self {
         DataSet::laid_out_from(shape, 0, items)
     }
 
-    /// Complete files or objects numbered from `first` on. A device is one, whatever `items` says, with number 0.
+    /// Complete files or objects numbered from `first`. A device counts as one with number 0, whatever `items` says.
     pub fn laid_out_from(shape: DataShape, first: u64, items: u64) -> Self {
         let (first, items) = if matches!(shape, DataShape::Device { .. }) { (0, 1) } else { (first, items) };
         DataSet::new(shape, vec![Extent { first, existing: items, complete: items, ..Extent::default() }])
     }
 
-    /// The number of the first file or object; 0 when there is none.
+    /// The number of the first file or object; 0 if there is none.
     pub fn first(&self) -> u64 {
         self.extents.first().map_or(0, |extent| extent.first)
     }
@@ -139,7 +139,7 @@ impl DataSet {
         self.shape
     }
 
-    /// How many files or objects exist, the unfinished ones included.
+    /// Number of existing files or objects, including unfinished ones.
     pub fn objects(&self) -> u64 {
         self.extents.iter().map(|extent| extent.existing).sum()
     }
@@ -150,7 +150,7 @@ impl DataSet {
         self.extents.iter().map(|extent| extent.complete * item + extent.partial_bytes).sum()
     }
 
-    /// Every file or object by its number with its size in bytes, for checks by other means.
+    /// The number of every file or object with its size in bytes, for checks by other means.
     pub fn sizes(&self) -> impl Iterator<Item = (u64, u64)> {
         let item = self.shape.item_bytes();
         self.extents.iter().flat_map(move |extent| {
@@ -158,7 +158,7 @@ impl DataSet {
         })
     }
 
-    /// Blocks of `block_bytes` that all files or objects together have; a file's last may be shorter.
+    /// Blocks of `block_bytes` in all files or objects together; a file's last one may be shorter.
     pub(crate) fn blocks(&self, block_bytes: u64) -> Index {
         let item_bytes = self.shape.item_bytes();
         let per_item = item_bytes.div_ceil(block_bytes);
@@ -166,7 +166,7 @@ impl DataSet {
         Index::new(self.extents.clone(), count, Unit { block_bytes, per_item, item_bytes })
     }
 
-    /// What one operation writes or checks: blocks of files and devices, whole objects.
+    /// The units written or checked by one operation: blocks of files and devices, whole objects.
     pub(crate) fn units(&self, block_bytes: u64) -> Index {
         match self.shape {
             DataShape::Objects { .. } => self.items(),
@@ -174,7 +174,7 @@ impl DataSet {
         }
     }
 
-    /// True for complete files or objects under one numbering.
+    /// Whether these are complete files or objects with contiguous numbers.
     pub(crate) fn is_laid_out(&self) -> bool {
         self.extents.iter().all(|extent| extent.existing == extent.complete) && self.extents.len() <= 1
     }
@@ -202,7 +202,7 @@ struct Unit {
     item_bytes: u64,
 }
 
-/// A part of a file or object.
+/// A range of a file or object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub object: u64,
@@ -210,7 +210,7 @@ pub(crate) struct Place {
     pub len: u64,
 }
 
-/// All units of a data set under one numbering.
+/// All units of a data set, numbered consecutively.
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
     /// Each extent with the number of its first unit.
@@ -233,18 +233,18 @@ impl Index {
         Index { extents: numbered, total, unit }
     }
 
-    /// How many units there are.
+    /// Number of units.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// Where a unit lies.
+    /// The location of a unit.
     #[inline]
     pub(crate) fn place(&self, number: u64) -> Place {
         self.locate(number).2
     }
 
-    /// Where a unit lies, and the generation of what it holds; `None` when that is not certain.
+    /// The location of a unit, and the generation of its content; `None` if that is uncertain.
     #[inline]
     pub(crate) fn held(&self, number: u64) -> (Place, Option<u32>) {
         let (extent, item, place) = self.locate(number);
@@ -277,7 +277,7 @@ mod tests {
             partial_bytes,
             ..Extent::default()
         };
-        // Two files and 25 bytes; nothing at all; one file created but still empty.
+        // Two files and 25 bytes; nothing at all; one file, created but still empty.
         let extents = vec![extent(0, 3, 2, 25), extent(1, 0, 0, 0), extent(2, 1, 0, 0)];
         DataSet::new(DataShape::Files { file_bytes: 35, block_bytes: 10 }, extents)
     }

@@ -1,4 +1,4 @@
-//! Plans that ask for something else than the engine would do.
+//! Detects plans that the engine would not carry out as specified.
 
 use drivers::Sink;
 use experiment::Arrivals;
@@ -7,11 +7,11 @@ use metrics::{OpExtent, OpKind};
 use crate::source::MAX_CHURNING_LANES;
 use crate::{ContentSummary, DataSet, JobLoad, Mix, Schedule, StagePlan, StageWorkload};
 
-/// Most operations that may wait for a lane, unless any number may: each is remembered.
+/// Maximum number of waiting operations unless unlimited: each one is stored.
 const MAX_BACKLOG: u64 = 1 << 24;
 
 impl StagePlan {
-    /// What is wrong with the plan, if anything: the engine would do something else than asked.
+    /// What is wrong with the plan, if anything: a reason why the engine would not do what was asked.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         if self.workers == 0 || self.lanes_per_worker == 0 {
             return Some("a stage needs at least one worker and one lane");

@@ -1,4 +1,4 @@
-//! A job's load: what the engine needs besides the plan's job, and what it says of it afterwards.
+//! A job's load: what the engine needs besides the plan's job, and what it reports afterwards.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use metrics::{ErrorKind, OpKind};
 /// One stream of operations for each worker, which its lanes share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobLoad {
-    /// What is asked for.
+    /// The job specification.
     pub job: Arc<Job>,
-    /// Read, write and trim, and how often each is drawn.
+    /// Read, write and trim with their weights.
     pub ops: Vec<WeightedOp>,
-    /// For each worker its files, as they are when the load begins.
+    /// The files of each worker, as they are when the load starts.
     pub files: Vec<Vec<JobFile>>,
-    /// For each worker the operations that it does, one after the other, instead of drawing them; the n-th worker does the n-th,
-    /// in turn. Empty: they are drawn.
+    /// For each worker, the operations to replay in order instead of drawing them; assigned to workers round-robin.
+    /// Empty if operations are drawn.
     pub replay: Vec<Arc<[ReplayOp]>>,
-    /// The last block of a file's part may be shorter than the others, so that every byte is moved: files are laid out so.
-    /// Otherwise a rest that is shorter than a block is left out.
+    /// Whether the last block of a file's part may be shorter than the others, so that every byte is moved: used for
+    /// laying out files. Otherwise a remainder shorter than a block is left out.
     pub tails: bool,
 }
 
 impl JobLoad {
-    /// A load whose operations are drawn.
+    /// A load with drawn operations.
     pub fn new(job: Arc<Job>, ops: Vec<WeightedOp>, files: Vec<Vec<JobFile>>) -> Self {
         JobLoad { job, ops, files, replay: Vec::new(), tails: false }
     }
@@ -64,7 +64,7 @@ impl JobLoad {
         })
     }
 
-    /// It replays operations at given times.
+    /// Whether it replays operations at given times.
     pub(crate) fn has_times(&self) -> bool {
         self.replay.iter().any(|ops| ops.iter().any(|op| op.at_ns > 0))
     }
@@ -75,11 +75,11 @@ impl JobLoad {
 pub struct JobFile {
     /// Its number ([`experiment::FileNames::object`]).
     pub object: u64,
-    /// Its size in bytes; of one that is still to be made, the size that it will have.
+    /// Its size in bytes; for a file still to be created, its future size.
     pub bytes: u64,
-    /// Where the part begins that the worker uses, in bytes.
+    /// Start of the part that the worker uses, in bytes.
     pub start: u64,
-    /// How long that part is, in bytes.
+    /// Length of that part, in bytes.
     pub length: u64,
 }
 
@@ -93,11 +93,11 @@ impl JobFile {
 /// An operation of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayOp {
-    /// When it is meant to start, in nanoseconds since the replay began; all 0: as fast as may be.
+    /// Scheduled start, in nanoseconds since the replay began; all 0 means as fast as possible.
     pub at_ns: u64,
     /// Read, write, trim or commit.
     pub kind: OpKind,
-    /// Which commit, of a commit.
+    /// The kind of commit, if it is one.
     pub commit: CommitKind,
     /// Number of the file.
     pub object: u64,
@@ -107,7 +107,7 @@ pub struct ReplayOp {
     pub len: u64,
 }
 
-/// The operations of an iolog, on files of these numbers, in the order of its files.
+/// The operations of an iolog on the files with these numbers, given in the order of its files.
 pub fn replay_ops(log: &Iolog, objects: &[u64]) -> Arc<[ReplayOp]> {
     let op = |op: &IologOp| {
         let (kind, commit) = match op.action {
@@ -123,57 +123,57 @@ pub fn replay_ops(log: &Iolog, objects: &[u64]) -> Arc<[ReplayOp]> {
     log.ops.iter().map(op).collect()
 }
 
-/// What a job did besides what is counted of every load.
+/// Facts about a job in addition to the figures common to all loads.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct JobFacts {
-    /// Operations by how many of their worker were in flight when they started, they included, inside the measured window:
-    /// 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 to 63, 64 and more.
+    /// Operations by queue depth, that is the number in flight on their worker at their start, including themselves,
+    /// inside the measured window: 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 to 63, 64 and more.
     pub depths: [u64; 7],
-    /// The queue depth that was found for a latency target, of the worker where it was the least; `None`: none was looked for.
+    /// The queue depth found for a latency target, as the minimum over the workers; `None` if there was no search.
     pub found_depth: Option<u32>,
-    /// From the first start to the last end of what ended in the measured window, by direction; verification counts as reading.
+    /// From the first start to the last end of operations that ended in the measured window, by direction; verification
+    /// counts as reading.
     pub spans: Directions<Option<JobSpan>>,
-    /// Of the commits inside the measured window, the whole ones (fsync) between writes; not those of a part, and not those
-    /// at an end.
+    /// Whole commits (fsync) between writes inside the measured window; not those of a range, and not those at the end.
     pub fsyncs: u64,
-    /// Failures that the job says are to be overlooked. They are in the counts of failed operations too.
+    /// Failures that the job ignores. They are also counted as failed operations.
     pub overlooked: u64,
-    /// Why workers ended early, one each.
+    /// Why workers ended early, one entry each.
     pub failures: Vec<WorkerFailure>,
-    /// How often a worker waited for whoever takes the trace.
+    /// How often a worker waited for the consumer of the trace.
     pub trace_waits: u64,
 }
 
 /// A span of time, in nanoseconds since the measured window began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct JobSpan {
-    /// Its beginning; what started before the window counts as started with it.
+    /// Its start; operations that started before the window count from the window's start.
     pub from_ns: u64,
     /// Its end.
     pub until_ns: u64,
 }
 
-/// Why a worker of a job ended early.
+/// Why a job's worker ended early.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct WorkerFailure {
     /// The worker, from 0 within its stage.
     pub worker: u32,
     /// What happened.
     pub reason: Reason,
-    /// One line, for a person.
+    /// One line of human-readable text.
     pub detail: String,
 }
 
-/// What ended a worker of a job.
+/// What ended a job's worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Reason {
     /// An operation failed.
     Failed(OpKind, ErrorKind),
-    /// An operation took longer than it may (`max_latency`).
+    /// An operation exceeded the maximum latency (`max_latency`).
     TooSlow,
-    /// A direction was slower over a cycle than it may be (`rate_min`).
+    /// A direction fell below its minimum rate over a cycle (`rate_min`).
     BelowRate,
-    /// No queue depth keeps the latency that is the target.
+    /// No queue depth meets the latency target.
     NoDepth,
 }
 

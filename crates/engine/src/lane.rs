@@ -1,4 +1,4 @@
-//! The load loop. There is one; everything that differs is a value that it asks.
+//! The load loop. There is only one; everything that differs is a value that it queries.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -13,11 +13,11 @@ use crate::source::{Next, Source};
 use crate::supervisor::Stop;
 use crate::trace::{TraceRecord, Tracer};
 
-/// Pause after the second error in a row of a lane; doubled with each further one.
+/// Pause after a lane's second consecutive error; doubled with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 /// Doublings of the pause: it never exceeds 128 ms.
 const MAX_DOUBLINGS: u32 = 7;
-/// A lane that waits for an intended start looks up so often, for the end may come sooner than was planned.
+/// A lane that waits for an intended start checks this often, because the end may come earlier than planned.
 const LONGEST_NAP_NS: u64 = Duration::from_millis(100).as_nanos() as u64;
 
 /// What the lanes of a worker share with each other and with nobody else.
@@ -25,31 +25,31 @@ pub(crate) struct Shared<'a> {
     pub reactor: &'a Reactor,
     pub pacer: Pacer,
     pub recorder: RefCell<Recorder<'a>>,
-    /// Looks at the connections; called with the present and the window's end where intervals end.
+    /// Samples the connections; called with the current time and the window's end at interval boundaries.
     pub look: &'a dyn Fn(u64, u64),
-    /// The way to whoever writes operations down.
+    /// Channel to the thread that writes the operation log.
     pub tracer: Option<RefCell<Tracer>>,
     pub stop: Stop<'a>,
-    /// One of several workers on virtual clocks: they meet at the end of each interval.
+    /// One of several workers on virtual clocks: they synchronise at the end of each interval.
     pub lockstep: bool,
-    /// Nothing is started from here on.
+    /// Nothing starts from this time on.
     pub end_ns: Cell<u64>,
-    /// Nothing is waited for from here on.
+    /// Waiting for operations in flight ends at this time.
     pub drain_end_ns: Cell<u64>,
-    /// How long what is in flight at the end is waited for.
+    /// How long to wait for operations in flight at the end.
     pub drain_ns: u64,
     /// The stage was stopped: no final commits.
     pub stopped: Cell<bool>,
-    /// Operations that were started.
+    /// Number of operations started.
     pub issued: Cell<u64>,
-    /// The longest that this thread woke too late inside the window: the process was stopped, or got no core.
+    /// Longest delay in waking up inside the window: the process was stopped, or got no core.
     pub longest_pause_ns: Cell<u64>,
-    /// Lanes that did their whole share.
+    /// Number of lanes that finished their whole share.
     pub exhausted: Cell<u32>,
 }
 
 impl Shared<'_> {
-    /// Closes the intervals that end at `now` or before; the window may turn out to have ended with one of them.
+    /// Closes the intervals that end at `now` or before; the window may turn out to end with one of them.
     #[inline]
     pub(crate) fn advance(&self, now: u64) {
         if now >= self.recorder.borrow().next_cut() {
@@ -66,7 +66,7 @@ impl Shared<'_> {
         (self.look)(now, end);
     }
 
-    /// Ends the window at `at`, unless it has ended before.
+    /// Ends the window at `at`, unless it has already ended.
     pub(crate) fn end_window(&self, at: u64) {
         let mut recorder = self.recorder.borrow_mut();
         recorder.truncate(at);
@@ -74,12 +74,12 @@ impl Shared<'_> {
         (self.look)(at, self.end_ns.get());
     }
 
-    /// Counts an error, which ended at `end`; it may be the one with which the stage ends.
+    /// Counts an error that ended at `end`; it may be the one that ends the stage.
     #[cold]
     fn count_error(&self, end: u64) {
         let limited = self.stop.signals.error_limit != u64::MAX && end < self.end_ns.get();
         if limited && !self.lockstep && self.stop.count_error() {
-            // The window is closed behind this error, not before it; nothing is started any more.
+            // The window closes right after this error, so that it is included; nothing starts any more.
             self.recorder.borrow_mut().truncate(end + 1);
             self.note_end(end);
         }
@@ -93,9 +93,9 @@ impl Shared<'_> {
     }
 }
 
-/// Keeps one operation in flight until the stage ends or the lane's share is done.
+/// Keeps one operation in flight until the stage ends or the lane's share is finished.
 ///
-/// The end of one operation is the start of the next: the clock is read once an operation.
+/// The end of one operation is the start of the next: the clock is read once per operation.
 pub(crate) async fn run<S: Session>(
     shared: &Shared<'_>,
     session: &S,
@@ -141,7 +141,7 @@ pub(crate) async fn run<S: Session>(
         let end = shared.reactor.now();
         shared.advance(end);
         if let (OpKind::Trim, Ok(done), Source::Job(_)) = (op.kind, &mut result, &source) {
-            // In jobs trimmed bytes count as moved, whatever the target says of them.
+            // In jobs trimmed bytes count as moved, whatever the target reports.
             done.bytes = op.len;
         }
         if result.is_err() && session.is_over() {
@@ -170,7 +170,7 @@ pub(crate) async fn run<S: Session>(
                 source.finished(&op, &(start..end), measured, Some(&error));
                 shared.count_error(end);
                 if kind == ErrorKind::Corrupt {
-                    // Data that came, but wrong, is no refusal: no pause.
+                    // Wrong data is not a refusal, so there is no pause.
                     look_again(shared, session, &op, error).await;
                     failures = 0;
                     now = shared.reactor.now();
@@ -185,7 +185,7 @@ pub(crate) async fn run<S: Session>(
     close(shared, session, &mut source).await;
 }
 
-/// Waits for an intended start, or for the end: up to there, so that the window is as long as it was meant to be.
+/// Waits for an intended start or for the end, so that the window is as long as planned.
 async fn wait_for(shared: &Shared<'_>, intended: u64) -> u64 {
     loop {
         let now = shared.reactor.now();
@@ -198,7 +198,7 @@ async fn wait_for(shared: &Shared<'_>, intended: u64) -> u64 {
     }
 }
 
-/// Reads a range that was wrong once more, and keeps what was found; this is no operation of the load.
+/// Reads a corrupt range once more and records the finding; this is not an operation of the load.
 #[cold]
 fn look_again<'a, S: Session>(
     shared: &'a Shared<'_>,
@@ -206,7 +206,7 @@ fn look_again<'a, S: Session>(
     op: &'a Op,
     error: OpError,
 ) -> impl Future<Output = ()> {
-    // Boxed, so that what is rare takes no room in every lane.
+    // Boxed, so that this rare case takes no space in every lane.
     Box::pin(async move {
         let place =
             shared.recorder.borrow_mut().note_corrupt(op, described(op, &error.detail, "no second read"));
@@ -224,13 +224,14 @@ fn look_again<'a, S: Session>(
     })
 }
 
-/// Where the data was wrong, how, and what a second look said.
+/// Where and how the data was wrong, and what the second read showed.
 fn described(op: &Op, detail: &str, again: &str) -> String {
     let Op { kind, object, offset, len, .. } = op;
     format!("{kind} of {object:016x} at {offset}, {len} bytes: {detail}; {again}")
 }
 
-/// Lets a target that keeps refusing breathe, and does not spin: nothing after a first error, then longer and longer.
+/// Backs off from a target that keeps failing, and avoids spinning: no pause after the first error, then longer and
+/// longer ones.
 #[cold]
 fn pause(shared: &Shared<'_>, failures: u32, now: u64) -> impl Future<Output = u64> {
     let reactor = shared.reactor.clone();
@@ -262,7 +263,7 @@ async fn close<S: Session>(shared: &Shared<'_>, session: &S, source: &mut Source
     }
 }
 
-/// Hands the record of an operation to whoever writes it down.
+/// Passes the record of an operation to the trace.
 fn trace(
     shared: &Shared<'_>,
     op: &Op,

@@ -1,15 +1,16 @@
 //! The engine: workers, lanes, schedules and stages. It measures; it knows no protocol.
 //!
-//! A stage runs one workload against one target. Each worker is a thread with its own reactor, session and
-//! statistics; its lanes are futures of one kind that share nothing with other threads. There is one load loop
-//! (in `lane.rs`), one [`Schedule`] that says when operations are meant to start and one [`StopRule`].
+//! A stage runs one workload against one target. Each worker is a thread with its own reactor, session and statistics;
+//! its lanes are futures of one type that share nothing with other threads. There is one load loop (in `lane.rs`), one
+//! [`Schedule`] that decides when operations should start, and one [`StopRule`].
 //!
-//! What a lane does next comes from its source (`source/`): it fills, visits, checks, or draws from a [`Mix`] by weight and
-//! access pattern (`access/`), in constant memory. Intended starts come from `arrivals.rs`, their queue is `pacer.rs`, and
-//! what must lie where after verified writes is kept in `written/`. `docs/load.md` is the reference of all this.
+//! A lane's next operation comes from its source (`source/`): it fills, visits, checks, or draws from a [`Mix`] by
+//! weight and access pattern (`access/`), in constant memory. Intended starts come from `arrivals.rs`, their queue is
+//! `pacer.rs`, and `written/` tracks the expected content after verified writes. `docs/load.md` is the reference for
+//! all of this.
 //!
-//! What is counted, exactly: an operation belongs to the measured window when its end (the acknowledgement) lies
-//! in `[start + ramp, start + ramp + window)`. What ends before or after is counted apart and shown.
+//! The exact counting rule: an operation belongs to the measured window if its end (the acknowledgement) lies in
+//! `[start + ramp, start + ramp + window)`. Operations that end before or after are counted and shown separately.
 
 mod access;
 mod arrivals;

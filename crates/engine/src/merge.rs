@@ -1,27 +1,27 @@
-//! Intervals of several workers, or hosts, become one: each is shown when all have handed their parts over.
+//! Merges intervals of several workers or hosts: each is shown once all have delivered their parts.
 
 use std::collections::VecDeque;
 
 use metrics::Interval;
 
-/// Waits for the parts of each interval and shows the whole, in order. Its memory grows with how far the parts are apart.
+/// Collects the parts of each interval and shows the merged ones in order. Its memory grows with the lag between parts.
 #[derive(Debug)]
 pub struct Merger {
-    /// Number of the interval that each worker hands over next; `u32::MAX` when it hands over no more.
+    /// Number of the interval that each worker delivers next; `u32::MAX` if it delivers no more.
     next: Vec<u32>,
-    /// Incomplete intervals in order; the first has the lowest number.
+    /// Incomplete intervals, in ascending order.
     waiting: VecDeque<Interval>,
     /// Emptied buffers.
     spare: Vec<Interval>,
 }
 
 impl Merger {
-    /// For this many workers.
+    /// A merger for this many workers.
     pub fn new(workers: usize) -> Self {
         Merger { next: vec![0; workers], waiting: VecDeque::new(), spare: Vec::new() }
     }
 
-    /// Adds a worker's part, and shows what is complete by it. A worker hands its parts over in order; it may leave some out.
+    /// Adds a worker's part, and shows the intervals it completes. Workers deliver parts in order and may skip some.
     pub fn add(&mut self, worker: u32, part: &Interval, observer: &mut dyn FnMut(&Interval)) {
         self.next[worker as usize] = part.index.saturating_add(1);
         let at = self.waiting.partition_point(|waiting| waiting.index < part.index);
@@ -36,12 +36,12 @@ impl Merger {
         self.show(observer);
     }
 
-    /// Intervals that are not complete.
+    /// Number of incomplete intervals.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Shows the first that is not complete with the parts that are there. What comes for it later is not to be added.
+    /// Shows the first incomplete interval with the parts available. Parts that arrive for it later must not be added.
     pub fn show_first(&mut self, observer: &mut dyn FnMut(&Interval)) {
         let Some(first) = self.waiting.front().map(|waiting| waiting.index) else { return };
         for next in &mut self.next {
@@ -50,7 +50,7 @@ impl Merger {
         self.show(observer);
     }
 
-    /// A worker hands over no more.
+    /// Marks a worker as finished: it delivers no more.
     pub fn finish(&mut self, worker: u32, observer: &mut dyn FnMut(&Interval)) {
         self.next[worker as usize] = u32::MAX;
         self.show(observer);
@@ -87,7 +87,7 @@ mod tests {
         for (worker, index, ok) in [(0, 0, 1), (0, 1, 2), (1, 0, 10), (0, 2, 3), (1, 2, 30)] {
             merger.add(worker, &part(index, ok), &mut |i| seen.push((i.index, i.start_ns, i.ok())));
         }
-        // Worker 1 left out its interval 1: it is shown with what there is.
+        // Worker 1 skipped its interval 1: it is shown with the parts available.
         assert_eq!(seen, [(0, 0, 11), (1, 10, 2), (2, 20, 33)]);
     }
 

@@ -6,29 +6,29 @@ use metrics::{OpChange, OpKind, OpShapes, OpSubject};
 use crate::written::Rules;
 use crate::{ContentSummary, DataSet, DataShape};
 
-/// Operations drawn by weight, each on a place drawn by the access pattern. `docs/load.md` says which operation
+/// Operations drawn by weight, each on a place drawn by the access pattern. `docs/load.md` specifies which operation
 /// goes where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
-    /// What is read, written, looked at.
+    /// The data to read, write or query.
     pub data_set: DataSet,
-    /// Operations and how often each is drawn.
+    /// Operations and their weights.
     pub ops: Vec<WeightedOp>,
     /// Which block, file or object comes next.
     pub access: Access,
-    /// Sizes of reads and writes and how often each is drawn.
+    /// Sizes of reads and writes and their weights.
     pub block_sizes: Vec<WeightedSize>,
-    /// After this many writes of a lane, one commit; 0 never.
+    /// One commit per this many writes of a lane; 0 for never.
     pub fsync_every: u32,
-    /// Each lane pauses now and then.
+    /// Pauses of each lane.
     pub think: Option<Think>,
-    /// The content is kept track of, so that reads are compared with what was written: use it with
-    /// [`drivers::Sink::Verify`]. Each lane then keeps to an even share of the blocks, and writes go through that share
-    /// so that each block is written once before any is written again.
+    /// Tracks the content, so that reads are compared with what was written: use it with [`drivers::Sink::Verify`].
+    /// Each lane is then confined to an even share of the blocks, and writes go through that share so that each block
+    /// is written once before any is written again.
     pub verify: bool,
-    /// The generation of the content before.
+    /// The generation of the content at the start.
     pub generation: u32,
-    /// Of all draws.
+    /// Seed of all draws.
     pub seed: u64,
 }
 
@@ -37,24 +37,24 @@ impl Mix {
         self.ops.iter().any(|op| op.op == kind)
     }
 
-    /// True when puts make new objects, which deletes remove; otherwise they write the data set's objects again.
+    /// Whether puts create new objects, which deletes remove; otherwise they overwrite the data set's objects.
     pub(crate) fn puts_are_new(&self) -> bool {
         self.has(OpKind::Delete)
     }
 
-    /// True when it changes the data set's content.
+    /// Whether it changes the data set's content.
     pub(crate) fn overwrites(&self) -> bool {
         let overwrites =
             |kind: OpKind| kind.traits().changes == OpChange::Content && !self.makes_its_own(kind);
         self.ops.iter().any(|op| overwrites(op.op))
     }
 
-    /// True when it makes files or objects of its own.
+    /// Whether it creates files or objects of its own.
     pub(crate) fn churns(&self) -> bool {
         self.ops.iter().any(|op| op.op.makes_or_removes())
     }
 
-    /// True for operations that need nothing to be there.
+    /// Whether an operation works without any existing data.
     fn makes_its_own(&self, kind: OpKind) -> bool {
         match kind.traits().subject {
             OpSubject::DataSet => false,
@@ -63,21 +63,21 @@ impl Mix {
         }
     }
 
-    /// The kinds of operations that it may do.
+    /// The kinds of operations that it may execute.
     pub(crate) fn kinds(&self) -> Vec<OpKind> {
         let mut kinds: Vec<OpKind> = self.ops.iter().map(|op| op.op).collect();
         if self.fsync_every > 0 || self.verify {
             kinds.extend(self.has(OpKind::Write).then_some(OpKind::Commit));
         }
         if self.churns() {
-            // What is to be removed must be made first.
+            // What is to be removed must be created first.
             let objects = matches!(self.data_set.shape(), DataShape::Objects { .. });
             kinds.push(if objects { OpKind::Put } else { OpKind::Create });
         }
         kinds
     }
 
-    /// How changing content is kept track of.
+    /// How changing content is tracked.
     pub(crate) fn book_rules(&self) -> Option<Rules> {
         (self.verify && self.overwrites()).then(|| Rules {
             access: self.access,
@@ -87,7 +87,7 @@ impl Mix {
         })
     }
 
-    /// What is known of the content afterwards when the lanes kept no books.
+    /// What is known of the content afterwards if lanes did not track it.
     pub(crate) fn written_without_books(&self) -> ContentSummary {
         if self.overwrites() { ContentSummary::unknown() } else { ContentSummary::uniform(self.generation) }
     }

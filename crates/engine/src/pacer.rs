@@ -1,5 +1,4 @@
-//! When operations are meant to start: the [`Schedule`] of one worker, the queue of those that wait, and what is
-//! said of them.
+//! When operations should start: the [`Schedule`] of one worker, the queue of waiting starts, and their statistics.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -7,34 +6,34 @@ use std::collections::VecDeque;
 use crate::Schedule;
 use crate::arrivals::Starts;
 
-/// From so late on, in nanoseconds, a start counts as late.
+/// A start delayed by at least this many nanoseconds counts as late.
 const LATE_NS: u64 = 1_000_000;
-/// Room in the queue of waiting starts from the beginning; more is made when it is needed, up to the limit.
+/// Initial capacity of the queue of waiting starts; it grows on demand, up to the limit.
 const ROOM: u64 = 1 << 16;
 
-/// Hands the intended start times of one worker to whichever of its lanes is free.
+/// Hands a worker's intended start times to its free lanes.
 #[derive(Debug)]
 pub(crate) struct Pacer {
     open: Option<RefCell<Open>>,
 }
 
-/// What became of the intended starts of a worker, whatever kind of schedule intended them.
+/// Outcome of a worker's intended starts, for any kind of schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScheduleStats {
-    /// Meant to start inside the window: begun, shed or missed.
+    /// Starts intended inside the window: begun, shed or missed.
     pub offered: u64,
-    /// Of those, refused because too many waited.
+    /// The part that was shed because too many were waiting.
     pub shed: u64,
-    /// Of those, begun late.
+    /// The part that began late.
     pub late: u64,
-    /// The most that waited at once.
+    /// Maximum number waiting at once.
     pub deepest: u64,
-    /// Still waiting at the end, whenever they were meant to start.
+    /// Still waiting at the end, whenever they were intended.
     pub missed: u64,
 }
 
 impl ScheduleStats {
-    /// What was meant to start at `intended` begins at `now`; the measured window begins at `window_ns`.
+    /// Counts a start intended at `intended` that began at `now`; the measured window begins at `window_ns`.
     #[inline]
     pub(crate) fn begun(&mut self, intended: u64, now: u64, window_ns: u64) {
         if intended >= window_ns {
@@ -43,13 +42,13 @@ impl ScheduleStats {
         }
     }
 
-    /// What was meant to start at `intended` did not begin before the end.
+    /// Counts a start intended at `intended` that did not begin before the end.
     pub(crate) fn missed(&mut self, intended: u64, window_ns: u64) {
         self.missed += 1;
         self.offered += u64::from(intended >= window_ns);
     }
 
-    /// This many wait at once.
+    /// Records that this many are waiting.
     #[inline]
     pub(crate) fn waiting(&mut self, depth: u64) {
         self.deepest = self.deepest.max(depth);
@@ -59,26 +58,26 @@ impl ScheduleStats {
 /// An open loop.
 #[derive(Debug)]
 struct Open {
-    /// Nanoseconds at which the stage and its window begin.
+    /// Start of the stage and of its window, in nanoseconds.
     start_ns: u64,
     window_ns: u64,
     waiting: Waiting,
     seen: ScheduleStats,
 }
 
-/// Starts that are due and that no lane has taken, and the source of those to come.
+/// Starts that are due and not yet taken, and the source of future ones.
 #[derive(Debug)]
 enum Waiting {
-    /// Any number may wait, so that none need be remembered: the source is read twice, by those that take and by the one
-    /// that counts.
+    /// Without a limit on waiting starts, none is stored: the source is read twice, once by lanes that take and once to
+    /// count.
     Unlimited { take: Starts, next: u64, count: Starts, due: u64, depth: u64 },
-    /// What comes when `limit` wait is shed. `next` has not come yet.
+    /// Starts that arrive while `limit` are waiting are shed. `next` has not arrived yet.
     Limited { starts: Starts, next: u64, queue: VecDeque<u64>, limit: u64 },
 }
 
 impl Pacer {
-    /// The schedule of worker `worker` of `workers`, of a stage that begins at `start_ns` and whose window begins at
-    /// `window_ns`.
+    /// The schedule of worker `worker` out of `workers`, for a stage that begins at `start_ns` and whose window begins
+    /// at `window_ns`.
     pub(crate) fn new(schedule: &Schedule, start_ns: u64, window_ns: u64, worker: u32, workers: u32) -> Self {
         let Schedule::Open { arrivals, backlog_limit, seed } = schedule else { return Pacer { open: None } };
         let Some(mut starts) = Starts::new(arrivals, *seed, worker, workers) else {
@@ -98,7 +97,7 @@ impl Pacer {
         Pacer { open: Some(RefCell::new(open)) }
     }
 
-    /// The next intended start for a lane that is free at `now`: one that waits, or else one to come; `now` in a
+    /// The next intended start for a lane that is free at `now`: a waiting one, otherwise a future one; `now` in a
     /// closed loop.
     #[inline]
     pub(crate) fn next(&self, now: u64) -> u64 {
@@ -108,7 +107,7 @@ impl Pacer {
         }
     }
 
-    /// A lane begins at `now` what was meant to start at `intended`.
+    /// A lane begins at `now` what was intended at `intended`.
     #[inline]
     pub(crate) fn begun(&self, intended: u64, now: u64) {
         if let Some(open) = &self.open {
@@ -117,7 +116,7 @@ impl Pacer {
         }
     }
 
-    /// A lane did not come to begin what it had taken, before the end at `end_ns`.
+    /// A lane could not begin the start it had taken before the end at `end_ns`.
     pub(crate) fn given_back(&self, intended: u64, end_ns: u64) {
         if let Some(open) = &self.open
             && intended < end_ns
@@ -127,7 +126,7 @@ impl Pacer {
         }
     }
 
-    /// What became of all starts that were intended before `end_ns`.
+    /// Outcome of all starts intended before `end_ns`.
     pub(crate) fn settle(self, end_ns: u64) -> ScheduleStats {
         self.open.map_or_else(ScheduleStats::default, |open| open.into_inner().settle(end_ns))
     }
@@ -139,7 +138,7 @@ impl Open {
         self.arrive(now);
         let at = match &mut self.waiting {
             Waiting::Unlimited { take, next, depth, .. } => {
-                // At zero the one that is taken is still to come, and is not waiting when its time comes.
+                // At zero, the start taken is in the future and will not be waiting when it becomes due.
                 *depth = depth.wrapping_sub(1);
                 std::mem::replace(next, take.next())
             }
@@ -150,8 +149,8 @@ impl Open {
         self.start_ns.saturating_add(at)
     }
 
-    /// Lets wait, or sheds, what was meant to start before `now`. What is meant to start right now comes after the lane that
-    /// is free right now.
+    /// Enqueues or sheds starts intended before `now`. One intended at exactly `now` comes after the lane that is free
+    /// at `now`.
     fn arrive(&mut self, now: u64) {
         let age = now.saturating_sub(self.start_ns);
         let window = self.window_ns - self.start_ns;
@@ -161,7 +160,7 @@ impl Open {
                     *due = count.next();
                     *depth = depth.wrapping_add(1);
                 }
-                // Below zero, as lanes have taken what is still to come.
+                // Negative if lanes have taken future starts.
                 self.seen.waiting((*depth as i64).max(0) as u64);
             }
             Waiting::Limited { starts, next, queue, limit } => {
@@ -193,7 +192,7 @@ impl Open {
         self.seen
     }
 
-    /// The first that waits.
+    /// The first waiting start.
     fn peek(&self) -> Option<u64> {
         match &self.waiting {
             Waiting::Unlimited { next, .. } => Some(*next),
@@ -223,7 +222,7 @@ mod tests {
     #[test]
     fn starts_that_nobody_was_free_for_are_counted() {
         for schedule in [Schedule::rate(10.0), limited(10.0, 1000)] {
-            // Intended in the first second: 0, 100, .. 900 ms.
+            // Intended in the first second: 0, 100, … 900 ms.
             for (end, missed) in [(1_000_001_000, 8), (1_000_001_001, 9), (1001, 0)] {
                 let pacer = Pacer::new(&schedule, 1000, 1000, 0, 1);
                 for expected in [1000, 100_001_000] {
@@ -242,9 +241,10 @@ mod tests {
         let pacer = Pacer::new(&limited(1000.0, 3), 0, 0, 0, 1);
         let ms = |count: u64| count * 1_000_000;
         assert_eq!(pacer.next(0), 0);
-        // Until 10 ms those of 1, 2 and 3 ms wait; those of 4 to 9 ms are shed; that of 10 ms is just coming.
+        // At 10 ms those of 1, 2 and 3 ms are waiting, those of 4 to 9 ms were shed, and that of 10 ms is just
+        // arriving.
         assert_eq!(pacer.next(ms(10)), ms(1));
-        // One place is free: 10 ms waits, 11 ms is shed.
+        // One slot is free: 10 ms waits, 11 ms is shed.
         assert_eq!(pacer.next(ms(12)), ms(2));
         let rest: Vec<u64> = (0..4).map(|_| pacer.next(ms(12))).collect();
         assert_eq!(rest, [ms(3), ms(10), ms(12), ms(13)]);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every intended start is begun once, shed or missed, whatever the lanes do; both kinds of queue agree.
+        /// Every intended start is either begun once, shed or missed, whatever the lanes do; both kinds of queue agree.
         #[test]
         fn every_start_has_exactly_one_end(
             kind in 0..3,
@@ -280,7 +280,7 @@ mod tests {
             for backlog_limit in [limit, u64::MAX, 1 << 40] {
                 let schedule = Schedule::Open { arrivals: arrivals.clone(), backlog_limit, seed: 3 };
                 let pacer = Pacer::new(&schedule, 0, 0, 0, 1);
-                // Lanes, each with the moment at which it is free.
+                // Lanes, each with the time at which it becomes free.
                 let mut free = vec![0u64; lanes];
                 let mut begun = Vec::new();
                 let mut busy = busy.iter().cycle();

@@ -2,15 +2,15 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Binds the calling thread to one of the cores that it may use: the `worker`-th, counted round.
-/// Where that is not allowed the thread stays as it is.
+/// Binds the calling thread to one of its allowed cores, chosen round-robin by `worker`. If that is not permitted, the
+/// thread stays where it is.
 pub(crate) fn to_core(worker: u32) {
     let Ok(allowed) = sched_getaffinity(None) else { return };
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
     if let Some(core) = cores.get(worker as usize % cores.len().max(1)) {
         let mut one = CpuSet::new();
         one.set(*core);
-        // A refusal costs evenness, not correctness.
+        // A failure costs uniformity, not correctness.
         let _ = sched_setaffinity(None, &one);
     }
 }

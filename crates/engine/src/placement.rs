@@ -1,14 +1,14 @@
-//! Cores and memory of a worker's thread, as its job asks for them.
+//! Places a worker's thread and memory as its job requests.
 
 use std::io;
 
 use experiment::Placement;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// Puts the calling thread, which is worker `worker`, where the placement says.
+/// Applies the placement to the calling thread, which is worker `worker`.
 ///
 /// # Errors
-/// What could not be done, for a person, and what the system said.
+/// What could not be done, in human-readable form, and the system's error.
 pub(crate) fn place(placement: &Placement, worker: u32) -> Result<(), (String, io::Error)> {
     let mut cores = placement.cores.clone();
     for node in &placement.numa_nodes {
@@ -50,7 +50,7 @@ fn cores_of(node: u32) -> Result<Vec<u32>, (String, io::Error)> {
     numbers(text.trim()).ok_or_else(|| told(io::Error::from_raw_os_error(libc::EINVAL)))
 }
 
-/// Numbers as `0-3,8,10-11`.
+/// Parses numbers such as `0-3,8,10-11`.
 fn numbers(text: &str) -> Option<Vec<u32>> {
     let mut all = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
@@ -85,13 +85,13 @@ fn set_memory(policy: &str) -> Result<(), (String, io::Error)> {
     let (mode, mask) = policy_of(policy).ok_or_else(|| told(io::Error::from_raw_os_error(libc::EINVAL)))?;
     let nodes = if mask == 0 { std::ptr::null() } else { std::ptr::from_ref(&mask) };
     let bits: libc::c_ulong = if mask == 0 { 0 } else { 65 };
-    // SAFETY: the mask outlives the call, which reads 64 bits of it; the count is one above, as the system wants it.
+    // SAFETY: the mask outlives the call, which reads 64 bits of it; the count is one higher, as the system requires.
     let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, nodes, bits) };
     if result == 0 { Ok(()) } else { Err(told(io::Error::last_os_error())) }
 }
 
 fn set_nice(nice: i32) -> Result<(), (String, io::Error)> {
-    // SAFETY: the call has no pointers; 0 is the calling thread (on Linux niceness is a thread's).
+    // SAFETY: the call takes no pointers; 0 is the calling thread (on Linux niceness is per thread).
     let now = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
     let wanted = (now + nice).clamp(-20, 19);
     // SAFETY: as above.
@@ -104,7 +104,7 @@ fn set_nice(nice: i32) -> Result<(), (String, io::Error)> {
 
 fn set_io_priority(class: u8, level: u8) -> Result<(), (String, io::Error)> {
     let value = i32::from(class) << 13 | i32::from(level);
-    // SAFETY: ioprio_set(2) has no pointers; 1 and 0 are the calling thread.
+    // SAFETY: ioprio_set(2) takes no pointers; 1 and 0 mean the calling thread.
     let result = unsafe { libc::syscall(libc::SYS_ioprio_set, 1, 0, value) };
     if result == 0 {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What a stage is to do.
+//! The specification of a stage.
 
 use std::time::Duration;
 
@@ -8,95 +8,95 @@ use metrics::OpKind;
 
 use crate::{ContentSummary, DataSet, DataShape, JobLoad, Mix, Rendezvous, Trace};
 
-/// One stage: a workload, how hard it is driven, and how long.
+/// One stage: a workload, how hard to drive it, and for how long.
 #[derive(Clone, Debug)]
 pub struct StagePlan {
-    /// Threads, each with its own connections.
+    /// Number of threads, each with its own connections.
     pub workers: u32,
     /// Operations that each worker keeps in flight.
     pub lanes_per_worker: u32,
-    /// Which kind of reactor; targets with a virtual clock bring their own.
+    /// The reactor backend; targets with a virtual clock bring their own.
     pub reactor: reactor::BackendChoice,
-    /// Bind each worker to one of the cores that this process may use.
+    /// Bind each worker to one of the cores available to this process.
     pub pin: bool,
-    /// Load before the measured window begins.
+    /// Length of the load before the measured window.
     pub ramp: Duration,
-    /// The measured window; with a stop rule other than [`StopRule::Window`], the longest that it may be.
+    /// Length of the measured window; with a stop rule other than [`StopRule::Window`], its maximum.
     pub window: Duration,
-    /// How long operations that are in flight at the window's end, and final commits, are waited for.
+    /// How long to wait for final commits and for operations in flight at the window's end.
     pub drain: Duration,
-    /// Length of the intervals that the observer sees, usually a second.
+    /// Length of the observer's intervals, usually one second.
     pub interval: Duration,
-    /// When operations are meant to start.
+    /// When operations should start.
     pub schedule: Schedule,
     /// When the measured window ends.
     pub stop: StopRule,
     /// What the lanes do.
     pub workload: StageWorkload,
-    /// What is written, and compared with on reading.
+    /// The data to write, and to compare reads with.
     pub payload: Payload,
-    /// Where the payload of reads goes.
+    /// Destination of the payload of reads.
     pub sink: Sink,
-    /// The longest that an operation may take.
+    /// Timeout of an operation.
     pub op_timeout: Duration,
-    /// The longest that opening a session may take.
+    /// Timeout of opening a session.
     pub connect_timeout: Duration,
-    /// The stage ends itself once this many operations have failed, over all workers; `None`: never.
+    /// The stage ends itself once this many operations have failed, over all workers; `None` for never.
     pub error_limit: Option<u64>,
     /// Common start, operation log and placement; usually empty.
     pub beside: StageContext,
 }
 
-/// Context of a stage: common start, operation log, placement on cores, and the run that it belongs to. Empty by default.
+/// Context of a stage: common start, operation log, placement on cores, and the run it belongs to. Empty by default.
 #[derive(Clone, Debug, Default)]
 pub struct StageContext {
     /// Stages that start at the same instant.
     pub rendezvous: Option<Rendezvous>,
-    /// The lanes begin so much later than the common start; ramp and window are counted from there. With
+    /// Delay between the common start and the start of the lanes, from which ramp and window are counted. With
     /// [`StageWorkload::Job`] each worker adds its own share of the job's `start_delay_spread_s`.
     pub start_delay: Duration,
-    /// Each operation is handed over.
+    /// Receives every operation.
     pub trace: Option<Trace>,
-    /// Cores and memory of the workers' threads; it goes before [`StagePlan::pin`].
+    /// Cores and memory of the workers' threads; takes precedence over [`StagePlan::pin`].
     pub placement: Option<Placement>,
-    /// The run to which connections and worker threads belong, where a process carries out several.
+    /// The run that connections and worker threads belong to, for a process that executes several.
     pub scope: Option<reactor::live::Scope>,
 }
 
-/// When operations are meant to start.
+/// When operations should start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Schedule {
     /// As soon as a lane is free.
     Closed,
-    /// At given times, over all lanes, whatever the target does. When all lanes are busy an operation waits for the
-    /// first that is free; it starts later than it was meant to, and its response time says so.
+    /// At given times, over all lanes, whatever the target does. If all lanes are busy, an operation waits for the
+    /// first free one; it starts later than intended, and its response time includes the delay.
     Open {
-        /// The intended times, counted from the beginning of the stage.
+        /// The intended times, relative to the start of the stage.
         arrivals: Arrivals,
-        /// Operations that may wait for a lane, over all workers; what comes when this many wait is shed: counted and
-        /// never started. `u64::MAX` lets any number wait.
+        /// Operations that may wait for a lane, over all workers; any that arrive while this many are waiting are shed:
+        /// counted but never started. `u64::MAX` allows any number.
         backlog_limit: u64,
-        /// Of everything random in the arrivals.
+        /// Seed of everything random in the arrivals.
         seed: u64,
     },
-    /// The rates of a job: one for each direction, on each worker. What cannot start in time is caught up with, and waits
-    /// without limit. A direction without a rate goes on as soon as a lane is free.
+    /// The rates of a job: one per direction, on each worker. Operations that cannot start in time catch up later, and
+    /// wait without limit. A direction without a rate continues as soon as a lane is free.
     Directions {
-        /// Bytes or operations a second.
+        /// Bytes or operations per second.
         rates: Directions<Option<Rate>>,
-        /// Starts are independent of each other instead of evenly spaced.
+        /// Whether starts are independent of each other instead of evenly spaced.
         poisson: bool,
     },
 }
 
 impl Schedule {
-    /// Evenly spaced: the n-th operation is meant to start `n / ops_per_s` seconds after the stage began. Any number
-    /// may wait.
+    /// Evenly spaced: the intended start of the n-th operation is `n / ops_per_s` seconds after the start of the stage.
+    /// Any number may wait.
     pub const fn rate(ops_per_s: f64) -> Schedule {
         Schedule::Open { arrivals: Arrivals::Constant { ops_per_s }, backlog_limit: u64::MAX, seed: 0 }
     }
 
-    /// What a job's rates say.
+    /// The schedule given by a job's rates.
     pub fn of_job(job: &Job) -> Schedule {
         let pace = &job.pace;
         if pace.rates == Directions::default() {
@@ -109,9 +109,9 @@ impl Schedule {
 /// When the measured window ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopRule {
-    /// After its full length; the workload begins again from its start when it runs out.
+    /// After its full length; a workload that runs out starts again.
     Window,
-    /// When each lane has done its share of the workload once.
+    /// When each lane has finished its share of the workload once.
     Exhausted,
     /// When this many operations have been done, over all lanes.
     Ops(u64),
@@ -120,48 +120,48 @@ pub enum StopRule {
 /// The order in which blocks or objects are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VisitOrder {
-    /// One after the other; each lane begins at a place of its own.
+    /// One after the other; each lane starts at its own place.
     Sequential,
-    /// At random. Each lane draws from an even share of its own, so that it keeps to few files; together they
-    /// reach everything, each block as likely as any other.
+    /// At random. Each lane draws from its own even share, so that it uses few files; together the lanes reach
+    /// everything, with all blocks equally likely.
     Random,
 }
 
 /// What the lanes do.
 #[derive(Clone, Debug)]
 pub enum StageWorkload {
-    /// Each lane writes files or objects of its own: create, write block after block, commit; or put.
+    /// Each lane writes its own files or objects: create, write block by block, commit; or put.
     Write {
         /// Files or objects, and their sizes.
         shape: DataShape,
-        /// Size of the data set over all lanes, in bytes, from which on its files are written again. Each lane has at
+        /// Size of the data set over all lanes, in bytes; once it is reached, files are overwritten. Each lane has at
         /// least one file.
         limit_bytes: u64,
     },
-    /// Reads of what was written.
+    /// Reads existing data.
     Read {
-        /// What was written.
+        /// The data to read.
         data_set: DataSet,
-        /// Bytes that one operation reads; `None` reads whole files or objects.
+        /// Bytes per read; `None` to read whole files or objects.
         block_bytes: Option<u64>,
         /// Which block comes next.
         order: VisitOrder,
     },
-    /// The same operation for ever, each lane on an object of its own.
+    /// Repeats the same operation indefinitely, each lane on its own object.
     Repeat {
         /// The operation.
         kind: OpKind,
         /// Its length.
         bytes: u64,
     },
-    /// Writes every byte of a data set exactly once; the lanes share the blocks evenly, each a contiguous run. Objects
-    /// are put whole. Files must exist ([`StageWorkload::Visit`] with [`OpKind::Create`]); a lane commits what it wrote to
-    /// a file when it goes on to the next and when its share is done. What fails is done again. Goes with
-    /// [`StopRule::Exhausted`].
+    /// Writes every byte of a data set exactly once; the lanes share the blocks evenly in contiguous runs. Objects are
+    /// put whole. Files must exist ([`StageWorkload::Visit`] with [`OpKind::Create`]); a lane commits what it wrote to
+    /// a file before it continues with the next, and when its share is finished. Failed operations are repeated. Use
+    /// with [`StopRule::Exhausted`].
     Fill {
-        /// What is to be there afterwards.
+        /// The data set to create.
         data_set: DataSet,
-        /// Bytes that one operation writes.
+        /// Bytes per write.
         block_bytes: u64,
         /// The generation of the content ([`drivers::Op::generation`]).
         generation: u32,
@@ -175,24 +175,25 @@ pub enum StageWorkload {
     },
     /// The load of an experiment.
     Mix(Mix),
-    /// A job: one stream of operations for each worker, which its lanes share. Its schedule is [`Schedule::of_job`], or open:
-    /// then commits and comparing reads are operations of the rate, too. Goes with [`StopRule::Exhausted`], the window
-    /// being the job's runtime, or with [`StopRule::Window`] when it is to go on until then.
+    /// A job: one stream of operations per worker, shared by its lanes. Its schedule is [`Schedule::of_job`], or open:
+    /// then commits and comparing reads also count towards the rate. Use with [`StopRule::Exhausted`], where the window
+    /// is the job's runtime, or with [`StopRule::Window`] for a job that continues until then.
     Job(JobLoad),
     /// Reads everything once and compares it with what was acknowledged, whatever the stop rule. The plan's sink must
     /// be [`Sink::Verify`].
     Check {
-        /// What is to be there.
+        /// The expected data.
         data_set: DataSet,
-        /// Bytes that one operation reads, unless the load wrote in blocks of another size; objects are read whole.
+        /// Bytes per read, unless the load wrote in blocks of another size; objects are read whole.
         block_bytes: u64,
-        /// Which generation lies where.
+        /// The expected generation of each block.
         written: ContentSummary,
     },
 }
 
 impl StagePlan {
-    /// Operations are meant to start at given times, so that response time differs from service time and starts can be late.
+    /// Whether operations have intended start times, so that response time differs from service time and starts can be
+    /// late.
     pub fn is_open_loop(&self) -> bool {
         match (&self.schedule, &self.workload) {
             (Schedule::Open { arrivals, .. }, _) => *arrivals != Arrivals::Closed,
@@ -202,7 +203,7 @@ impl StagePlan {
         }
     }
 
-    /// The kinds of operations that it may do.
+    /// The kinds of operations that it may execute.
     pub(crate) fn kinds(&self) -> Vec<OpKind> {
         use OpKind::{Commit, Create, Get, Put, Read, Remove, Write};
         let of = |shape: &DataShape, objects: OpKind, others: &[OpKind]| match shape {
@@ -219,7 +220,7 @@ impl StagePlan {
             StageWorkload::Mix(mix) => mix.kinds(),
             StageWorkload::Job(load) => {
                 let mut kinds: Vec<OpKind> = load.ops.iter().map(|op| op.op).collect();
-                // What is written may be committed, read back, and removed between two passes.
+                // Written data may be committed, read back, and removed between two passes.
                 kinds.extend([Read, Commit]);
                 kinds.extend(load.job.files.layout.unlink_each_loop.then_some(Remove));
                 kinds.extend((!load.replay.is_empty()).then_some(Write));
@@ -231,7 +232,7 @@ impl StagePlan {
         kinds
     }
 
-    /// All lanes of all workers.
+    /// Number of lanes over all workers.
     pub fn lanes(&self) -> u64 {
         u64::from(self.workers) * u64::from(self.lanes_per_worker)
     }

@@ -1,4 +1,4 @@
-//! What one worker counts, and when: the ramp, the exact window in intervals, and what comes after.
+//! What one worker counts, and when: the ramp, the exact window in intervals, and the time after it.
 
 use std::sync::mpsc::{Receiver, SyncSender};
 
@@ -10,7 +10,7 @@ use crate::stage::Message;
 use crate::supervisor::Stop;
 use crate::{CorruptRange, Counts};
 
-/// Places of wrong data that a worker keeps.
+/// Maximum number of corrupt places that a worker records.
 pub(crate) const MAX_CORRUPT: usize = 16;
 
 /// The edges of the measured window on the worker's clock, in nanoseconds.
@@ -33,9 +33,9 @@ pub(crate) struct Recorder<'a> {
     phase: Phase,
     window: Window,
     open_loop: bool,
-    /// Where the statistics of each kind are in an interval: [`Interval::ops`].
+    /// Index of each kind's statistics in an interval: [`Interval::ops`].
     places: [u8; OpKind::COUNT],
-    /// Where the current interval ends: an operation that ends here or later belongs to another.
+    /// End of the current interval: an operation that ends here or later belongs to another one.
     cut_ns: u64,
     current: Interval,
     last_end_ns: u64,
@@ -44,28 +44,28 @@ pub(crate) struct Recorder<'a> {
     measured: Measured,
 }
 
-/// What a worker has counted.
+/// The counts of a worker.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
-    /// Length of the window that was measured, in nanoseconds.
+    /// Length of the measured window, in nanoseconds.
     pub window_ns: u64,
     pub total: Interval,
     pub before: Counts,
     pub after: Counts,
     /// Commits of files that were being written when the window ended.
     pub closing: OpStats,
-    /// When the last of those ended, in nanoseconds after the window's end.
+    /// End of the last of those, in nanoseconds after the window's end.
     pub settled_ns: u64,
     pub samples: Samples,
-    /// The first places at which data was not what was written.
+    /// The first places where data differed from what was written.
     pub corrupt: Vec<CorruptRange>,
     pub cpu_ns: u64,
-    /// Intervals that are in the total but that the observer did not see.
+    /// Intervals included in the total that the observer did not see.
     pub unseen: u32,
 }
 
 impl<'a> Recorder<'a> {
-    /// Counts operations of these kinds without allocating.
+    /// A recorder that counts these kinds without allocating.
     pub(crate) fn new(window: Window, (kinds, open_loop): (&[OpKind], bool), handover: Handover<'a>) -> Self {
         let mut places = [u8::MAX; OpKind::COUNT];
         kinds.iter().zip(0..).for_each(|(kind, place)| places[*kind as usize] = place);
@@ -84,19 +84,20 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The window has begun and has not ended.
+    /// Whether the window has begun and not ended.
     pub(crate) fn is_measuring(&self) -> bool {
         self.phase == Phase::Window
     }
 
-    /// When [`Recorder::advance`] has something to do next.
+    /// When [`Recorder::advance`] next has something to do.
     #[inline]
     pub(crate) fn next_cut(&self) -> u64 {
         self.cut_ns
     }
 
-    /// Counts one operation at its end. Times are on the worker's clock, in nanoseconds. True inside the window.
-    // A call costs a nanosecond for each operation, which is a thirtieth of what all of it costs.
+    /// Counts one operation at its end. Times are on the worker's clock, in nanoseconds. Returns whether it is inside
+    /// the window.
+    // Inlined: a call takes a nanosecond per operation, a thirtieth of its total cost.
     #[inline(always)]
     pub(crate) fn record(
         &mut self,
@@ -137,7 +138,7 @@ impl<'a> Recorder<'a> {
         &mut self.current.ops[place].1
     }
 
-    /// Of a kind that the plan did not promise.
+    /// Adds a kind that the plan did not announce.
     #[cold]
     fn make_room(&mut self, kind: OpKind) -> &mut OpStats {
         let known = self.current.op(kind).is_some();
@@ -148,7 +149,7 @@ impl<'a> Recorder<'a> {
         stats
     }
 
-    /// Keeps the place of data that was not what was written; its number, unless there are enough.
+    /// Records a place where data differed from what was written; returns its index, unless the maximum is reached.
     #[cold]
     pub(crate) fn note_corrupt(&mut self, op: &Op, detail: String) -> Option<usize> {
         let corrupt = &mut self.measured.corrupt;
@@ -160,7 +161,7 @@ impl<'a> Recorder<'a> {
         Some(corrupt.len() - 1)
     }
 
-    /// Says more of such a place.
+    /// Adds details on such a place.
     pub(crate) fn amend_corrupt(&mut self, place: usize, detail: String) {
         self.measured.corrupt[place].detail = detail;
     }
@@ -201,14 +202,15 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends the window at `at` if it has not ended before.
+    /// Ends the window at `at` if it has not ended yet.
     pub(crate) fn truncate(&mut self, at: u64) {
         self.advance(at);
         if self.phase == Phase::Ramp {
             self.begin_window();
             self.window.end_ns = self.window.start_ns;
         } else if self.phase == Phase::Window {
-            // Intervals that were handed over stay: a peer may have ended the data after the last operation, in a later one.
+            // Intervals already handed over stay: a peer may have ended the data after the last operation, in a later
+            // interval.
             self.window.end_ns = at.max(self.window.start_ns + self.current.start_ns);
         } else {
             return;
@@ -217,17 +219,17 @@ impl<'a> Recorder<'a> {
         self.end_window();
     }
 
-    /// Where the window ends, as far as is known.
+    /// The end of the window, as far as it is known.
     pub(crate) fn window_end(&self) -> u64 {
         self.window.end_ns
     }
 
-    /// When the last operation ended; the window's start when none did.
+    /// The end of the last operation; the window's start if there was none.
     pub(crate) fn last_end(&self) -> u64 {
         self.last_end_ns.max(self.window.start_ns)
     }
 
-    /// All that was counted.
+    /// Everything that was counted.
     pub(crate) fn finish(mut self) -> Measured {
         self.measured.after.add(&self.current);
         self.measured.unseen = self.handover.unseen;
@@ -287,20 +289,20 @@ fn count_error(stats: &mut OpStats, error: &OpError) {
 
 #[cold]
 fn note_error(error: &OpError, samples: &mut Samples) {
-    // Of those the places are kept, and more is said of each.
+    // Corrupt places are recorded separately, with details on each.
     if error.kind != ErrorKind::Corrupt {
         samples.add(error.kind, &error.detail);
     }
 }
 
-/// The way of intervals to the thread that merges them, of their emptied buffers back, and of what the observer
-/// decided.
+/// The channels for passing intervals to the merging thread, for returning emptied buffers, and for the observer's
+/// decisions.
 pub(crate) struct Handover<'a> {
     worker: u32,
     ways: WorkerChannels,
     stop: Stop<'a>,
-    /// Wait for a free buffer, and until the observer has seen the interval of all workers: on a virtual clock nothing is
-    /// disturbed by that, every run is the same, and what the observer decides takes effect at once.
+    /// Wait for a free buffer, and until the observer has seen the merged interval: on a virtual clock that disturbs
+    /// nothing, makes every run identical, and lets the observer's decisions take effect at once.
     patient: bool,
     unseen: u32,
 }
@@ -318,7 +320,7 @@ impl<'a> Handover<'a> {
         Handover { worker, ways, stop, patient, unseen: 0 }
     }
 
-    /// Exchanges the interval for an empty one. When the other side is late the interval is only counted as unseen.
+    /// Exchanges the interval for an empty one. If the other side is late, the interval is only counted as unseen.
     fn give(&mut self, current: &mut Interval) {
         if current.length_ns == 0 {
             current.clear();
@@ -332,7 +334,7 @@ impl<'a> Handover<'a> {
         };
         let full = std::mem::replace(current, spare);
         let index = full.index;
-        // The channel has room for all buffers there are, so this never waits; the receiver outlives the workers.
+        // The channel has capacity for all existing buffers, so this never blocks; the receiver outlives the workers.
         let _ = self.ways.full.send(Message::Interval(self.worker, full));
         if self.patient {
             // The channel closes when the stage has failed.
@@ -340,14 +342,14 @@ impl<'a> Handover<'a> {
         }
     }
 
-    /// True when the window is to end with the interval of this number.
+    /// Whether the window ends with the interval of this number.
     fn was_last(&self, index: u32) -> bool {
         self.stop.last_interval() <= index
     }
 }
 
 impl Counts {
-    /// Adds what an interval counted.
+    /// Adds the counts of an interval.
     pub(crate) fn add(&mut self, interval: &Interval) {
         self.ok += interval.ok();
         self.failed += interval.failed();

@@ -1,15 +1,15 @@
-//! Several stages, of whatever drivers, that start at one instant.
+//! Lets several stages, with any drivers, start at the same instant.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often a stage that waits for others looks whether it is to stop.
+/// How often a stage that waits for others checks for a stop.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Where stages that are to start together wait for each other. Clones are handles to the same.
+/// Where stages that start together wait for each other. Clones refer to the same rendezvous.
 ///
-/// Give one to the plans of as many [`crate::run_stage`] calls, on threads of their own, as it was made for. A stage that cannot
-/// start, or that is stopped before, holds nobody up. It is used up with the start.
+/// Put a clone into the plans of as many [`crate::run_stage`] calls as it was created for, each on its own thread. A
+/// stage that cannot start, or is stopped before, does not hold up the others. It can be used for one start only.
 #[derive(Clone, Debug)]
 pub struct Rendezvous {
     meeting: Meeting,
@@ -19,7 +19,7 @@ pub struct Rendezvous {
 enum Meeting {
     /// Between threads of this process.
     Here(Arc<Shared>),
-    /// Somebody else says when.
+    /// The start is decided elsewhere.
     Elsewhere(Arc<dyn StartGate>),
 }
 
@@ -32,13 +32,13 @@ impl std::fmt::Debug for Meeting {
     }
 }
 
-/// Source of the start time that a stage has in common with others, perhaps on other hosts.
+/// Source of a start time shared by several stages, possibly on other hosts.
 pub trait StartGate: Send + Sync {
-    /// All workers of the stage are ready. Waits for the common start, on the clock of this process's reactors; `None` when
-    /// `stopped` says so first. Called once at most, and not when the stage cannot start.
+    /// Called when all workers of the stage are ready. Waits for the common start, on the clock of this process's
+    /// reactors; `None` if `stopped` becomes true first. Called at most once, and not if the stage cannot start.
     fn meet(&self, stopped: &dyn Fn() -> bool) -> Option<u64>;
 
-    /// The stage does not come.
+    /// The stage will not take part.
     fn leave(&self);
 }
 
@@ -50,25 +50,25 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    /// Stages that have not come yet.
+    /// Stages that have not arrived yet.
     awaited: u32,
     start_ns: Option<u64>,
 }
 
 impl Rendezvous {
-    /// For this many stages.
+    /// A rendezvous of this many stages.
     pub fn new(stages: u32) -> Self {
         let state = Mutex::new(State { awaited: stages, start_ns: None });
         Rendezvous { meeting: Meeting::Here(Arc::new(Shared { state, changed: Condvar::new() })) }
     }
 
-    /// Somebody else says when one stage starts.
+    /// A rendezvous of one stage, whose start is decided elsewhere.
     pub fn at_gate(gate: Arc<dyn StartGate>) -> Self {
         Rendezvous { meeting: Meeting::Elsewhere(gate) }
     }
 
-    /// One stage fewer is waited for: for a caller that finds that it does not even come to [`crate::run_stage`], which says so
-    /// itself otherwise.
+    /// Reduces the number of expected stages by one: for callers that never reach [`crate::run_stage`], which otherwise
+    /// does this itself.
     pub fn leave(&self) {
         match &self.meeting {
             Meeting::Here(shared) => drop(shared.come(0)),
@@ -76,7 +76,8 @@ impl Rendezvous {
         }
     }
 
-    /// Waits for the others: the common start, on the clock of real reactors; `None` when `stopped` says so first.
+    /// Waits for the others and returns the common start, on the clock of real reactors; `None` if `stopped` becomes
+    /// true first.
     pub fn meet(&self, lead_ns: u64, stopped: &dyn Fn() -> bool) -> Option<u64> {
         match &self.meeting {
             Meeting::Here(shared) => shared.meet(lead_ns, stopped),
@@ -86,7 +87,7 @@ impl Rendezvous {
 }
 
 impl Shared {
-    /// One has come, or has gone. The last one sets the start: so long after now, in nanoseconds.
+    /// One stage has arrived or left. The last one sets the start to `lead_ns` nanoseconds from now.
     fn come(&self, lead_ns: u64) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.awaited = state.awaited.saturating_sub(1);
@@ -101,7 +102,7 @@ impl Shared {
         let mut state = self.come(lead_ns);
         loop {
             if let Some(start_ns) = state.start_ns {
-                // Who comes last by leaving gives the others no lead.
+                // If the last one left, the others get no lead.
                 return Some(start_ns.max(reactor::clock::now_ns()));
             }
             if stopped() {
@@ -113,7 +114,7 @@ impl Shared {
     }
 }
 
-/// A stage's place at a rendezvous, which it gives up when it fails before the start.
+/// A stage's place at a rendezvous, given up if the stage fails before the start.
 #[derive(Debug)]
 pub(crate) struct Seat {
     rendezvous: Option<Rendezvous>,
@@ -124,7 +125,7 @@ impl Seat {
         Seat { rendezvous }
     }
 
-    /// The start: at once, with a lead, when there is nobody to wait for; `None` when the stage is to stop.
+    /// The start: after a short lead if there is nobody to wait for; `None` if the stage is to stop.
     pub(crate) fn meet(&mut self, lead_ns: u64, stopped: &dyn Fn() -> bool) -> Option<u64> {
         match self.rendezvous.take() {
             None => Some(reactor::clock::now_ns() + lead_ns),

@@ -1,4 +1,4 @@
-//! What a stage found.
+//! The results of a stage.
 
 use drivers::{DriverError, SessionFacts};
 use metrics::{ErrorKind, Interval, OpStats, PathFacts};
@@ -11,9 +11,9 @@ use crate::{ContentSummary, DataSet, JobFacts, Left, Usage};
 /// Operations and bytes, without their latencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Operations that ended well.
+    /// Successful operations.
     pub ok: u64,
-    /// Operations that failed, those that timed out included.
+    /// Failed operations, including timeouts.
     pub failed: u64,
     /// Operations that timed out.
     pub timed_out: u64,
@@ -22,7 +22,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Operations that ended, one way or the other.
+    /// All operations that ended, successful or not.
     pub fn ended(&self) -> u64 {
         self.ok + self.failed
     }
@@ -35,27 +35,28 @@ impl Counts {
     }
 }
 
-/// What became of the blocks of a [`crate::StageWorkload::Check`]; the four counts are all of them, unless the stage was cut short.
+/// Outcome of a [`crate::StageWorkload::Check`] by block; the four counts add up to all blocks, unless the stage was
+/// cut short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckedBlocks {
     /// Blocks that hold exactly what was acknowledged.
     pub right: u64,
-    /// Blocks that hold something else, that are shorter than they should be, or that are gone.
+    /// Blocks with different content, too short, or missing.
     pub wrong: u64,
     /// Blocks that could not be read.
     pub unread: u64,
-    /// Blocks that were not judged: a write to them failed or was never answered, so that old and new content are
-    /// both right.
+    /// Blocks that were not judged: a write to them failed or was never answered, so both old and new content are
+    /// right.
     pub uncertain: u64,
 }
 
 impl CheckedBlocks {
-    /// All blocks that were come to.
+    /// All blocks that were reached.
     pub fn blocks(&self) -> u64 {
         self.right + self.wrong + self.unread + self.uncertain
     }
 
-    /// Adds what became of other blocks.
+    /// Adds the counts of other blocks.
     pub fn merge(&mut self, other: CheckedBlocks) {
         self.right = self.right.saturating_add(other.right);
         self.wrong = self.wrong.saturating_add(other.wrong);
@@ -64,117 +65,117 @@ impl CheckedBlocks {
     }
 }
 
-/// A range that did not hold what was written.
+/// A range whose content differed from what was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CorruptRange {
     /// Number of the file or object.
     pub object: u64,
-    /// First byte of the range that was read.
+    /// First byte of the range.
     pub offset: u64,
     /// Its length in bytes.
     pub len: u64,
-    /// The generation that was expected.
+    /// The expected generation.
     pub generation: u32,
     /// What was wrong, and whether a second read was right.
     pub detail: String,
 }
 
-/// What a stage measured.
+/// The measurements of a stage.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StageResult {
-    /// Length of the measured window in nanoseconds; shorter than planned when the stage was stopped or the
-    /// workload ran out.
+    /// Length of the measured window in nanoseconds; shorter than planned if the stage was stopped or the workload ran
+    /// out.
     pub window_ns: u64,
-    /// All that ended inside the window: divide by `window_ns`.
+    /// Everything that ended inside the window: divide by `window_ns`.
     pub total: Interval,
-    /// What ended before the window, in the ramp.
+    /// Operations that ended before the window, in the ramp.
     pub before: Counts,
-    /// What was in flight at the window's end and ended later.
+    /// Operations in flight at the window's end that ended later.
     pub after: Counts,
-    /// Operations in flight at the window's end; those of `after` and the abandoned ones.
+    /// Operations in flight at the window's end: those in `after` plus the abandoned ones.
     pub in_flight_at_end: u64,
-    /// Operations that had not ended when waiting for them was over.
+    /// Operations that had not ended by the end of the drain.
     pub abandoned: u64,
-    /// Operations were meant to start at given times: by arrivals, by the rates of a job, or by the times of a replay.
+    /// Whether operations had intended start times: from arrivals, a job's rates, or a replay's times.
     #[serde(default)]
     pub open_loop: bool,
-    /// In an open loop: operations meant to start inside the measured window; begun, shed or missed.
+    /// In an open loop: operations intended inside the measured window; begun, shed or missed.
     pub offered: u64,
-    /// In an open loop: those of the window that were shed because the backlog was full.
+    /// In an open loop: operations of the window shed because the backlog was full.
     pub shed: u64,
-    /// In an open loop: those of the window that began more than a millisecond late.
+    /// In an open loop: operations of the window that began more than a millisecond late.
     pub late_starts: u64,
-    /// In an open loop: the most operations that waited for a lane at once, in one worker's share of the backlog,
+    /// In an open loop: maximum number of operations waiting for a lane at once in each worker's share of the backlog,
     /// added up over the workers.
     pub deepest_backlog: u64,
-    /// In an open loop: operations that still waited for a lane when the window ended.
+    /// In an open loop: operations still waiting for a lane when the window ended.
     pub missed_starts: u64,
-    /// Commits, after the window, of the files that were being written at its end.
+    /// Commits, after the window, of files that were being written at its end.
     pub closing: OpStats,
-    /// From the window's end until the last of those commits, in nanoseconds.
+    /// Time from the window's end to the last of those commits, in nanoseconds.
     pub settled_ns: u64,
-    /// What the sessions knew of their connections at the end.
+    /// The sessions' data on their connections at the end.
     pub facts: SessionFacts,
-    /// What each path between this machine and the server carried inside the window; divide by `window_ns`.
+    /// Traffic of each path between this machine and the server inside the window; divide by `window_ns`.
     #[serde(default)]
     pub paths: Vec<PathFacts>,
-    /// A few details of each kind of error.
+    /// A few examples of each kind of error.
     pub error_samples: Vec<(ErrorKind, String)>,
-    /// What a write stage wrote, or what a mix created and did not remove; empty after others.
+    /// What a write stage wrote, or what a mix created and did not remove; empty after other stages.
     #[serde(skip)]
     pub data_set: DataSet,
-    /// Which generation of the content lies where, after a fill or a mix.
+    /// The generation of each block's content after a fill or a mix.
     #[serde(skip)]
     pub written: ContentSummary,
-    /// The same, for who does not have it: a stage of another process.
+    /// The same in short form, for results of another process, which lack `written`.
     pub left: Left,
-    /// What a check found.
+    /// The outcome of a check.
     pub checked: CheckedBlocks,
-    /// The first ranges that did not hold what was written.
+    /// The first ranges whose content differed from what was written.
     pub corrupt: Vec<CorruptRange>,
-    /// The kind of reactor that was used.
+    /// The reactor backend in use.
     pub backend: Backend,
-    /// Why it is not io_uring, when that was wanted and refused.
+    /// Why it is not io_uring, if that was requested and refused.
     pub refusal: Option<String>,
-    /// Processor time of each worker's thread inside the window, in nanoseconds.
+    /// CPU time of each worker's thread inside the window, in nanoseconds.
     pub worker_cpu_ns: Vec<u64>,
     /// The first worker's start on the clock of its process's reactors, in nanoseconds.
     pub started_ns: u64,
-    /// Between the first and the last worker's start, in nanoseconds.
+    /// Time between the first and the last worker's start, in nanoseconds.
     pub start_skew_ns: u64,
-    /// The longest that a worker began late because it waited for a core, in nanoseconds; 0 where the kernel does not tell.
+    /// Longest delay of a worker's start due to waiting for a core, in nanoseconds; 0 if the kernel does not report it.
     #[serde(default)]
     pub start_core_wait_ns: u64,
-    /// The longest that a worker woke too late inside the window, in nanoseconds: its process was stopped, the machine stood
-    /// still, or it got no core.
+    /// Longest delay in a worker's wake-up inside the window, in nanoseconds: its process was stopped, the machine
+    /// stalled, or it got no core.
     #[serde(default)]
     pub longest_pause_ns: u64,
-    /// Every lane did its share to the end.
+    /// Every lane finished its share.
     pub exhausted: bool,
     /// [`crate::Control::stop`] ended the stage.
     pub stopped: bool,
     /// [`StagePlan::error_limit`] ended the stage.
     pub error_limit_reached: bool,
-    /// What a [`crate::StageWorkload::Job`] did besides; empty after others.
+    /// Further facts about a [`crate::StageWorkload::Job`]; empty after other stages.
     pub job: JobFacts,
-    /// What the workers' threads used of the processors.
+    /// CPU usage of the workers' threads.
     pub usage: Usage,
-    /// Intervals of a worker that the observer did not see because it was late; they are in the total.
+    /// Intervals of workers that the observer missed because it was slow; they are included in the total.
     pub unseen_intervals: u64,
 }
 
 impl StageResult {
-    /// Payload bytes a second over the window.
+    /// Payload bytes per second over the window.
     pub fn bytes_per_s(&self) -> f64 {
         per_second(self.total.bytes(), self.window_ns)
     }
 
-    /// Processor time of all workers' threads inside the window, in nanoseconds.
+    /// CPU time of all workers' threads inside the window, in nanoseconds.
     pub fn cpu_ns(&self) -> u64 {
         self.worker_cpu_ns.iter().sum()
     }
 
-    /// What is known of a stage of which only intervals came, and no result.
+    /// The known part of a stage's result if only its intervals arrived.
     pub fn of_intervals(total: Interval) -> Self {
         let window_ns = total.length_ns;
         StageResult {
@@ -216,7 +217,7 @@ impl StageResult {
         }
     }
 
-    /// Successful operations a second over the window.
+    /// Successful operations per second over the window.
     pub fn ops_per_s(&self) -> f64 {
         per_second(self.total.ok(), self.window_ns)
     }
@@ -230,15 +231,15 @@ fn per_second(count: u64, window_ns: u64) -> f64 {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StageError {
-    /// The plan asks for something that cannot be done.
+    /// The plan asks for something impossible.
     #[error("the stage cannot be run: {0}")]
     Plan(&'static str),
-    /// No reactor.
+    /// A reactor could not be opened.
     #[error("worker {worker} has no reactor: {error}")]
     Reactor {
         /// The worker.
         worker: u32,
-        /// Why.
+        /// The cause.
         error: reactor::OpenError,
     },
     /// A worker's session could not be opened.
@@ -246,7 +247,7 @@ pub enum StageError {
     Connect {
         /// The worker.
         worker: u32,
-        /// Why.
+        /// The cause.
         error: DriverError,
     },
     /// A thread could not be started.
@@ -254,17 +255,17 @@ pub enum StageError {
     Thread {
         /// The worker.
         worker: u32,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
-    /// A worker cannot be put where its job wants it.
+    /// A worker could not be placed as its job requests.
     #[error("worker {worker}: {text}: {error}")]
     Placement {
         /// The worker.
         worker: u32,
         /// What could not be done.
         text: String,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
     /// A worker panicked: a defect of this program.
@@ -272,7 +273,7 @@ pub enum StageError {
     Panicked {
         /// The worker.
         worker: u32,
-        /// What it said.
+        /// The panic message.
         message: String,
     },
     /// [`crate::Control::stop`] was called before the stage began.

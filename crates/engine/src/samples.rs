@@ -1,20 +1,20 @@
-//! A few examples of each kind of error, for people.
+//! A few examples of each kind of error, for error messages.
 
 use metrics::ErrorKind;
 
-/// Examples kept of each kind.
+/// Maximum number of examples per kind.
 pub(crate) const MOST: usize = 3;
-/// Longest example kept, in bytes.
+/// Maximum length of an example, in bytes.
 const LONGEST: usize = 400;
 
-/// The first details of each kind of error; bounded, however many errors there are.
+/// The first details of each kind of error; bounded however many errors there are.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     kept: Vec<(ErrorKind, String)>,
 }
 
 impl Samples {
-    /// Keeps the detail unless enough of its kind, or the same one, is there.
+    /// Keeps the detail, unless it is a duplicate or its kind already has enough.
     pub(crate) fn add(&mut self, kind: ErrorKind, detail: &str) {
         let alike = self.kept.iter().filter(|(k, _)| *k == kind);
         if alike.clone().count() >= MOST || alike.clone().any(|(_, kept)| kept == shorten(detail)) {
@@ -23,7 +23,7 @@ impl Samples {
         self.kept.push((kind, shorten(detail).to_owned()));
     }
 
-    /// Adds another worker's.
+    /// Adds the examples of another worker.
     pub(crate) fn merge(&mut self, other: Samples) {
         for (kind, detail) in other.kept {
             self.add(kind, &detail);

@@ -1,8 +1,8 @@
-//! Even shares of a number of things.
+//! Even shares of a number of items.
 
 use std::ops::Range;
 
-/// `total` things in `parts` contiguous runs, whose lengths differ by one at most.
+/// `total` items in `parts` contiguous runs, whose lengths differ by at most one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shares {
     pub total: u64,
@@ -15,7 +15,7 @@ impl Shares {
         self.edge(part)..self.edge(part + 1)
     }
 
-    /// The part that a thing belongs to.
+    /// The part that an item belongs to.
     pub(crate) fn owner_of(&self, thing: u64) -> u64 {
         let product = (u128::from(thing) + 1) * u128::from(self.parts) - 1;
         u64::try_from(product / u128::from(self.total)).expect("below the number of parts")

@@ -1,4 +1,4 @@
-//! Running a stage: starts the workers together, shows the intervals as they come, and adds everything up.
+//! Runs a stage: starts the workers together, shows the intervals as they arrive, and adds everything up.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,42 +20,42 @@ use crate::supervisor::{Signals, Stop};
 use crate::worker::{self, Report, nanoseconds};
 use crate::{Control, StageError, StagePlan, StageResult};
 
-/// Buffers for intervals that a worker has besides the one it fills.
+/// Minimum number of interval buffers per worker, besides the one being filled.
 const MIN_SPARES: usize = 3;
-/// And at most: an observer that is held up longer misses intervals, which are counted.
+/// Maximum number: an observer that is blocked longer misses intervals, which are counted.
 const MAX_SPARES: usize = 30;
-/// For so long an observer may be held up (a disk that takes its results is slow) without missing an interval.
+/// How long an observer may be blocked (by a slow disk that stores its results) without missing an interval.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Between the last worker's readiness and the common start: enough for every thread to wake up.
+/// Time between the last worker being ready and the common start: enough for every thread to wake up.
 const LEAD_NS: u64 = 5_000_000;
-/// A last interval is named at least so long before its end, so that all workers know of it by then.
+/// A last interval is announced at least this long before its end, so that all workers know in time.
 const NOTICE_NS: u64 = Duration::from_millis(50).as_nanos() as u64;
 
-/// What workers tell the thread that runs the stage.
+/// Messages from workers to the thread that runs the stage.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// Connected, and waiting for the start.
     Ready,
-    /// An interval that is complete.
+    /// A complete interval.
     Interval(u32, Interval),
-    /// All done.
+    /// The worker is finished.
     Finished(u32, Box<Report>),
-    /// It could not go on.
+    /// The worker could not continue.
     Failed(StageError),
 }
 
-/// Runs one stage to its end. The observer gets each interval, merged over all workers, when it is complete.
+/// Runs one stage to its end. The observer receives each interval, merged over all workers, once it is complete.
 ///
 /// # Errors
-/// When the plan is faulty, a worker cannot be started or connected, or panics. Operations that fail are no error:
-/// they are counted in the result.
+/// If the plan is faulty, or a worker cannot be started or connected, or panics. Failed operations are no error: they
+/// are counted in the result.
 pub fn run_stage<D: Driver>(
     driver: &D,
     plan: &StagePlan,
     control: &Control,
     observer: &mut dyn FnMut(&Interval),
 ) -> Result<StageResult, StageError> {
-    // Given up, whatever goes wrong before the start.
+    // Given up if anything goes wrong before the start.
     let mut seat = Seat::new(plan.beside.rendezvous.clone());
     if let Some(fault) = plan.fault() {
         return Err(StageError::Plan(fault));
@@ -66,7 +66,7 @@ pub fn run_stage<D: Driver>(
     control.begin();
     let signals = Signals::new(plan.error_limit);
     let stop = Stop { control, signals: &signals };
-    // Room for all that can be under way at once, so that no worker ever waits to send.
+    // Capacity for everything that can be in transit at once, so that no worker ever blocks on sending.
     let (sender, messages) = sync_channel(plan.workers as usize * (spares(plan) + 3));
     std::thread::scope(|scope| {
         let mut workers = WorkerThreads::new(driver.virtual_clock(), plan, stop);
@@ -87,27 +87,27 @@ pub fn run_stage<D: Driver>(
     })
 }
 
-/// Buffers for intervals that each worker has besides the one it fills: more of them when intervals are short.
+/// Interval buffers per worker besides the one being filled: more of them for short intervals.
 fn spares(plan: &StagePlan) -> usize {
     let wanted = PATIENCE.as_nanos().div_ceil(plan.interval.as_nanos().max(1));
     usize::try_from(wanted).unwrap_or(MAX_SPARES).clamp(MIN_SPARES, MAX_SPARES)
 }
 
-/// The workers' threads, seen from the one that leads them.
+/// The workers' threads, as seen by the leading thread.
 struct WorkerThreads<'a> {
     plan: &'a StagePlan,
     stop: Stop<'a>,
     /// The workers are on virtual clocks, and wait at the end of each interval until it was seen.
     simulated: bool,
-    /// Where each waits for the common start; dropped, it goes home.
+    /// Sends each worker the common start; dropping the sender makes it quit.
     starts: Vec<Sender<u64>>,
-    /// Where each gets its emptied buffers back.
+    /// Returns emptied buffers to each worker.
     empties: Vec<SyncSender<Interval>>,
-    /// Where each hears which intervals were seen.
+    /// Tells each worker which intervals were seen.
     seen: Vec<Sender<u32>>,
-    /// When the measured window begins on the clock of real reactors.
+    /// Start of the measured window on the clock of real reactors.
     window_start_ns: u64,
-    /// Errors in the intervals that were seen.
+    /// Errors in the intervals seen so far.
     errors: u64,
 }
 
@@ -168,7 +168,7 @@ impl<'a> WorkerThreads<'a> {
         Ok(())
     }
 
-    /// Starts the workers together and listens to them until the last has gone.
+    /// Starts the workers together and processes their messages until the last has ended.
     fn lead(
         mut self,
         messages: &Receiver<Message>,
@@ -217,17 +217,17 @@ impl<'a> WorkerThreads<'a> {
     fn start(&mut self, seat: &mut Seat) {
         let stop = self.stop;
         let common_ns = seat.meet(LEAD_NS, &|| stop.is_set());
-        // Who is stopped while it waits for others begins, and ends, at once.
+        // A stage stopped while waiting for others begins and ends at once.
         let common_ns = common_ns.unwrap_or_else(reactor::clock::now_ns);
         let start_ns = common_ns.saturating_add(nanoseconds(self.plan.beside.start_delay));
         self.window_start_ns = start_ns.saturating_add(nanoseconds(self.plan.ramp));
         self.starts.drain(..).for_each(|start| {
-            // A worker that is gone has said why.
+            // A worker that is gone has reported why.
             let _ = start.send(start_ns);
         });
     }
 
-    /// Shows an interval of all workers, and passes on what follows from it.
+    /// Shows an interval of all workers, and passes on the consequences.
     fn show(&mut self, whole: &Interval, observer: &mut dyn FnMut(&Interval)) {
         observer(whole);
         self.errors += whole.failed();
@@ -238,19 +238,20 @@ impl<'a> WorkerThreads<'a> {
             last = Some(whole.index);
         }
         if let Some(last) = last {
-            // Once named, a last interval may come sooner, not later: some worker may have ended with it.
+            // Once announced, a last interval may move earlier but not later: some worker may already have ended with
+            // it.
             let agreed = last.max(self.soonest_end(whole.index));
             signals.last_interval.fetch_min(agreed, Ordering::Relaxed);
         }
         if self.simulated {
             self.seen.iter().for_each(|worker| {
-                // One that has finished does not listen any more.
+                // A finished worker no longer listens.
                 let _ = worker.send(whole.index);
             });
         }
     }
 
-    /// The first interval whose end no worker can have come to without hearing of it, given the one that was just seen.
+    /// The first interval whose end no worker can have reached without being told, given the one just seen.
     fn soonest_end(&self, seen: u32) -> u32 {
         if self.simulated {
             return seen;
@@ -260,7 +261,7 @@ impl<'a> WorkerThreads<'a> {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn text_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())

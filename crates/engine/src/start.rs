@@ -1,4 +1,4 @@
-//! The wait for the common start: as little late as the machine allows, and with the reason when it was late.
+//! Waits for the common start: as punctually as the machine allows, and with the reason for any delay.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use reactor::{Backend, Reactor};
 use crate::supervisor::Stop;
 use crate::worker::nanoseconds;
 
-/// How often a stop is looked for meanwhile.
+/// How often to check for a stop while waiting.
 const TICK: Duration = Duration::from_millis(20);
 
-/// When a worker began, on the clock that all workers share.
+/// When a worker started, on the clock shared by all workers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Started {
     pub at_ns: u64,
-    /// Upper bound of the time within the late start that it waited for a core, in nanoseconds.
+    /// Upper bound of the part of the delay spent waiting for a core, in nanoseconds.
     pub core_wait_ns: u64,
 }
 
-/// Waits for the start, unless the stage is stopped before.
+/// Waits for the start, unless the stage is stopped earlier.
 pub(crate) async fn wait(reactor: &Reactor, start_ns: u64, stop: Stop<'_>) -> Started {
     if reactor.backend() == Backend::Simulated {
         sleep(reactor, start_ns, stop).await;
@@ -38,9 +38,9 @@ async fn sleep(reactor: &Reactor, until_ns: u64, stop: Stop<'_>) {
     }
 }
 
-/// For how long this thread was ready to run and had no core, in nanoseconds; `None` where the kernel does not tell.
+/// How long this thread was runnable without a core, in nanoseconds; `None` if the kernel does not report it.
 fn run_queue_wait_ns() -> Option<u64> {
-    // Three numbers: time on a core, time that it waited for one, turns (Documentation/scheduler/sched-stats.rst).
+    // Three numbers: time on a core, time waiting for one, time slices (Documentation/scheduler/sched-stats.rst).
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().nth(1)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Adds up what the workers of a stage report.
+//! Adds up the reports of a stage's workers.
 
 use drivers::{ReconnectReason, SessionFacts};
 use metrics::{Interval, PathFacts};
@@ -10,7 +10,7 @@ use crate::worker::Report;
 use crate::written::WriteLedger;
 use crate::{ContentSummary, DataSet, DataShape, Left, StagePlan, StageResult, StageWorkload};
 
-/// How a stage came to its end, as far as its workers do not say.
+/// How a stage ended, as far as its workers do not report it.
 pub(crate) struct Ending {
     pub unseen: u64,
     pub stopped: bool,
@@ -50,7 +50,7 @@ pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, ending: Ending) -> 
     drivers::interfaces::name_interfaces(&mut sum.paths);
     sum.corrupt.truncate(MAX_CORRUPT);
     sum.total.length_ns = sum.window_ns;
-    // What was started and had not ended when the window did.
+    // What was started but had not ended when the window did.
     sum.in_flight_at_end = issued - sum.before.ended() - sum.total.ok() - sum.total.failed();
     sum.abandoned = sum.in_flight_at_end - sum.after.ended();
     sum.error_samples = samples.into_vec();
@@ -79,7 +79,7 @@ fn empty(reports: &[Report], ending: Ending) -> StageResult {
     }
 }
 
-/// What is there because of this stage.
+/// The data that exists because of this stage.
 fn data_set(plan: &StagePlan, notes: &[LaneRecord]) -> DataSet {
     match &plan.workload {
         StageWorkload::Write { shape, .. } => {
@@ -87,7 +87,7 @@ fn data_set(plan: &StagePlan, notes: &[LaneRecord]) -> DataSet {
         }
         StageWorkload::Mix(mix) if mix.churns() => {
             let shape = mix.data_set.shape();
-            // Files are made empty, objects whole.
+            // Files are created empty, objects whole.
             let full = matches!(shape, DataShape::Objects { .. });
             DataSet::new(shape, notes.iter().map(|note| note.churn.get().left(full)).collect())
         }
@@ -95,7 +95,7 @@ fn data_set(plan: &StagePlan, notes: &[LaneRecord]) -> DataSet {
     }
 }
 
-/// Which content lies where because of this stage.
+/// The content written by this stage.
 fn written(plan: &StagePlan, notes: Vec<LaneRecord>, exhausted: bool) -> ContentSummary {
     match &plan.workload {
         StageWorkload::Fill { generation, .. } if exhausted => ContentSummary::uniform(*generation),
@@ -125,7 +125,7 @@ fn add_facts(sum: &mut SessionFacts, facts: SessionFacts) {
     add_paths(&mut sum.closed_paths, facts.closed_paths);
 }
 
-/// Adds what other connections carried, path by path.
+/// Adds the traffic of other connections, path by path.
 fn add_paths(sum: &mut Vec<PathFacts>, paths: Vec<PathFacts>) {
     for path in paths {
         match sum.iter_mut().find(|known| known.is_same_path(&path)) {
@@ -136,8 +136,8 @@ fn add_paths(sum: &mut Vec<PathFacts>, paths: Vec<PathFacts>) {
 }
 
 impl StageResult {
-    /// Adds what the same stage did in another process, from the same start on. Corrupt ranges and examples of errors stay
-    /// bounded; counts that do not fit stay at their limit.
+    /// Adds the result of the same stage in another process, with the same start. Corrupt ranges and examples of errors
+    /// remain bounded; counters saturate.
     pub fn merge(&mut self, other: StageResult) {
         self.window_ns = self.window_ns.max(other.window_ns);
         self.total.merge(&other.total);

@@ -1,5 +1,5 @@
-//! The task beside the lanes: closes intervals when no operation ends, notices that the stage is to stop, and
-//! ends the waiting for what is in flight.
+//! The task that runs alongside the lanes: it closes intervals when no operation ends, notices stop requests, and ends
+//! the wait for operations in flight.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -7,21 +7,21 @@ use std::time::Duration;
 use crate::Control;
 use crate::lane::Shared;
 
-/// How often a stop is looked for.
+/// How often to check for a stop.
 const TICK_NS: u64 = Duration::from_millis(20).as_nanos() as u64;
-/// How long operations in flight are waited for after a stop.
+/// How long to wait for operations in flight after a stop.
 const GRACE_NS: u64 = Duration::from_millis(40).as_nanos() as u64;
 
-/// What the workers of a stage and the thread that leads them tell each other.
+/// Signals between the workers of a stage and its leading thread.
 #[derive(Debug)]
 pub(crate) struct Signals {
-    /// A worker could not go on.
+    /// A worker could not continue.
     pub failed: AtomicBool,
-    /// The interval with which the window ends, when that was decided on the way.
+    /// The interval that ends the window, if decided during the stage.
     pub last_interval: AtomicU32,
-    /// Operations that failed, over all workers.
+    /// Failed operations, over all workers.
     errors: AtomicU64,
-    /// The stage ends once this many have failed.
+    /// The stage ends once this many operations have failed.
     pub error_limit: u64,
     /// Set once the limit is reached.
     pub too_many_errors: AtomicBool,
@@ -52,12 +52,12 @@ impl Stop<'_> {
         self.control.is_stopped() || self.signals.failed.load(Ordering::Relaxed)
     }
 
-    /// The interval with which the window ends; `u32::MAX` when nothing was decided.
+    /// The interval that ends the window; `u32::MAX` if none was decided.
     pub(crate) fn last_interval(&self) -> u32 {
         self.signals.last_interval.load(Ordering::Relaxed)
     }
 
-    /// Counts an error. True when the stage is to end because of it.
+    /// Counts an error. Returns true if the stage must end because of it.
     pub(crate) fn count_error(&self) -> bool {
         let signals = self.signals;
         let count = signals.errors.fetch_add(1, Ordering::Relaxed) + 1;
@@ -72,7 +72,7 @@ impl Stop<'_> {
     }
 }
 
-/// Is done when nothing is to be waited for any more.
+/// Completes when there is nothing left to wait for.
 pub(crate) async fn supervise(shared: &Shared<'_>, stop: Stop<'_>) {
     loop {
         let now = shared.reactor.now();
@@ -80,7 +80,7 @@ pub(crate) async fn supervise(shared: &Shared<'_>, stop: Stop<'_>) {
             shared.end_window(now);
             shared.drain_end_ns.set(shared.drain_end_ns.get().min(now + GRACE_NS));
         }
-        // Workers on virtual clocks are not at the same moment: there the leading thread ends the stage for all.
+        // Workers on virtual clocks differ in their current time: there the leading thread ends the stage for all.
         if !shared.lockstep && stop.too_many_errors() {
             shared.end_window(now);
         }

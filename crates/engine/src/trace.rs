@@ -1,16 +1,16 @@
-//! A record of every operation, on its way to whoever writes it down.
+//! Records every operation and passes the records to the thread that writes them.
 //!
-//! Each worker fills buffers of a fixed size and hands over the full ones; emptied ones come back. When none has come back,
-//! the worker waits, and that it did is counted: nothing is lost, and nothing is allocated on the way.
+//! Each worker fills fixed-size buffers and hands over full ones; emptied ones come back. If none has come back, the
+//! worker waits, and the wait is counted: nothing is lost, and nothing is allocated on the way.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use drivers::CommitKind;
 use metrics::{ErrorKind, OpKind};
 
-/// Records of one buffer.
+/// Records per buffer.
 const RECORDS: usize = 2048;
-/// Buffers that each worker has.
+/// Buffers per worker.
 const BUFFERS: usize = 4;
 
 /// One operation.
@@ -20,12 +20,11 @@ pub struct TraceRecord {
     pub worker: u32,
     /// The lane, from 0 within its worker.
     pub lane: u32,
-    /// The how many-th operation of its worker this is, in the order in which they were started; records come in the order
-    /// in which operations ended.
+    /// The operation's number within its worker, in order of start; records arrive in order of completion.
     pub number: u64,
-    /// What was done.
+    /// The kind of operation.
     pub kind: OpKind,
-    /// Which commit, of a commit.
+    /// The kind of commit, if it is one.
     pub commit: CommitKind,
     /// Number of the file or object.
     pub object: u64,
@@ -33,31 +32,31 @@ pub struct TraceRecord {
     pub offset: u64,
     /// Length in bytes.
     pub len: u64,
-    /// When it was meant to start, in nanoseconds since the worker's lanes began, ramp included.
+    /// Intended start, in nanoseconds since the worker's lanes started, ramp included.
     pub intended_ns: u64,
-    /// When it started, likewise.
+    /// Actual start, on the same clock.
     pub start_ns: u64,
-    /// When it ended, likewise.
+    /// End, on the same clock.
     pub end_ns: u64,
-    /// How it failed; `None`: it ended well.
+    /// How it failed; `None` if it succeeded.
     pub error: Option<ErrorKind>,
-    /// It ended inside the measured window.
+    /// Whether it ended inside the measured window.
     pub measured: bool,
 }
 
-/// The end of the way at which workers hand records in: for [`crate::StageContext::trace`].
+/// The sending end, where workers hand in records: for [`crate::StageContext::trace`].
 #[derive(Clone, Debug)]
 pub struct Trace {
     full: SyncSender<TraceBuffer>,
 }
 
-/// The end at which they are taken out, on a thread of its own.
+/// The receiving end, for a thread of its own.
 #[derive(Debug)]
 pub struct TraceReader {
     full: Receiver<TraceBuffer>,
 }
 
-/// Some records of one worker, in the order in which their operations ended. Dropping it gives the memory back to the worker.
+/// Some records of one worker, in order of completion. Dropping it returns the memory to the worker.
 #[derive(Debug)]
 pub struct TraceBuffer {
     worker: u32,
@@ -65,14 +64,14 @@ pub struct TraceBuffer {
     back: SyncSender<Vec<TraceRecord>>,
 }
 
-/// Makes a way for the records of a stage.
+/// Creates a channel for the records of a stage.
 pub fn trace() -> (Trace, TraceReader) {
     let (sender, full) = sync_channel(64);
     (Trace { full: sender }, TraceReader { full })
 }
 
 impl TraceReader {
-    /// Waits for the next buffer; `None` when every [`Trace`] of this way, that in the plan included, is gone.
+    /// Waits for the next buffer; `None` once every [`Trace`] of this channel is gone, including the one in the plan.
     pub fn next(&self) -> Option<TraceBuffer> {
         self.full.recv().ok()
     }
@@ -84,7 +83,7 @@ impl TraceBuffer {
         self.worker
     }
 
-    /// What it did.
+    /// Its records.
     pub fn records(&self) -> &[TraceRecord] {
         &self.records
     }
@@ -93,7 +92,7 @@ impl TraceBuffer {
 impl Drop for TraceBuffer {
     fn drop(&mut self) {
         let records = std::mem::take(&mut self.records);
-        // A worker that is gone needs it no more.
+        // A worker that is gone does not need it any more.
         let _ = self.back.try_send(records);
     }
 }
@@ -102,7 +101,7 @@ impl Drop for TraceBuffer {
 #[derive(Debug)]
 pub(crate) struct Tracer {
     worker: u32,
-    /// When the lanes began, on the worker's clock.
+    /// Start of the lanes, on the worker's clock.
     origin_ns: u64,
     current: Vec<TraceRecord>,
     full: SyncSender<TraceBuffer>,
@@ -121,7 +120,7 @@ impl Tracer {
         Tracer { worker, origin_ns, current, full: trace.full.clone(), empty, back, waits: 0 }
     }
 
-    /// Takes a record whose times are on the worker's clock.
+    /// Adds a record with times on the worker's clock.
     pub(crate) fn add(&mut self, mut record: TraceRecord) {
         record.worker = self.worker;
         for at in [&mut record.intended_ns, &mut record.start_ns, &mut record.end_ns] {
@@ -146,11 +145,11 @@ impl Tracer {
 
     fn send(&self, records: Vec<TraceRecord>) {
         let buffer = TraceBuffer { worker: self.worker, records, back: self.back.clone() };
-        // When nobody reads any more the error holds the buffer, and gives the memory back when it is dropped.
+        // Without a reader the error holds the buffer, whose memory is freed when it is dropped.
         drop(self.full.send(buffer));
     }
 
-    /// Hands over what is left; how often there was no empty buffer.
+    /// Hands over the remaining records; returns how often there was no empty buffer.
     pub(crate) fn finish(mut self) -> u64 {
         let records = std::mem::take(&mut self.current);
         if !records.is_empty() {

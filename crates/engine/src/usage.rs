@@ -1,27 +1,27 @@
-//! What threads use of the processors.
+//! CPU usage of threads.
 
-/// What workers' threads used of the processors (getrusage(2)), over their whole life, connecting included.
+/// CPU usage of the workers' threads (getrusage(2)) over their whole life, including connecting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Usage {
-    /// In the program, in nanoseconds.
+    /// User time, in nanoseconds.
     pub user_ns: u64,
-    /// In the kernel, in nanoseconds.
+    /// System time, in nanoseconds.
     pub system_ns: u64,
-    /// Times that a thread waited.
+    /// Voluntary context switches: a thread waited.
     pub voluntary_switches: u64,
-    /// Times that a thread was put off its core.
+    /// Involuntary context switches: a thread was preempted.
     pub involuntary_switches: u64,
-    /// Pages that came from a disk.
+    /// Major page faults: pages read from a disk.
     pub major_faults: u64,
-    /// Pages that did not.
+    /// Minor page faults.
     pub minor_faults: u64,
 }
 
 impl Usage {
-    /// Of the calling thread until now; nothing where the system does not tell.
+    /// Usage of the calling thread so far; zeros if the system does not report it.
     pub(crate) fn of_thread() -> Usage {
         let mut raw = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: the pointer is to a whole, writable `rusage`; zeroes are a valid one if the call fails.
+        // SAFETY: the pointer refers to a whole, writable `rusage`; zeros are a valid one if the call fails.
         let raw = unsafe {
             libc::getrusage(libc::RUSAGE_THREAD, raw.as_mut_ptr());
             raw.assume_init()
@@ -38,7 +38,7 @@ impl Usage {
         }
     }
 
-    /// Adds what other threads used.
+    /// Adds the usage of other threads.
     pub fn add(&mut self, other: Usage) {
         self.user_ns = self.user_ns.saturating_add(other.user_ns);
         self.system_ns = self.system_ns.saturating_add(other.system_ns);

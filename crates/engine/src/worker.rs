@@ -18,36 +18,36 @@ use crate::supervisor::{Stop, supervise};
 use crate::trace::Tracer;
 use crate::{JobFacts, Schedule, StageError, StagePlan, StopRule, Usage, pin, placement};
 
-/// A driver keeps its own deadlines; one that overruns them by this much is cut off.
+/// A driver keeps its own deadlines; one that exceeds them by this much is cut off.
 const CONNECT_GRACE: Duration = Duration::from_millis(500);
-/// How often a stop is looked for while connecting.
+/// How often to check for a stop while connecting.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What a worker reports at its end.
+/// A worker's final report.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub measured: Measured,
     pub facts: SessionFacts,
-    /// What each path carried inside the window.
+    /// Traffic of each path inside the window.
     pub paths: Vec<PathFacts>,
     /// What each lane did to the data set.
     pub notes: Vec<LaneRecord>,
     pub backend: Backend,
     pub refusal: Option<String>,
     pub issued: u64,
-    /// The longest that the worker woke too late inside the window.
+    /// The worker's longest delay in waking up inside the window.
     pub longest_pause_ns: u64,
     pub schedule: ScheduleStats,
     pub exhausted: bool,
     pub job: JobFacts,
     pub usage: Usage,
-    /// When the lanes began; 0 on virtual clocks.
+    /// When the lanes started; 0 on virtual clocks.
     pub started: Started,
 }
 
-/// A worker that is connected and waits for the common start.
+/// A connected worker that waits for the common start.
 pub(crate) struct Connected<D: Driver> {
-    // The session goes first: it uses the reactor.
+    // The session is dropped first: it uses the reactor.
     session: D::Session,
     reactor: Reactor,
 }
@@ -112,7 +112,7 @@ async fn open_session<D: Driver>(
 }
 
 impl<D: Driver> Connected<D> {
-    /// Runs the stage from `start_ns` on, on the clock of real reactors; a virtual clock starts where it stands.
+    /// Runs the stage from `start_ns` on, on the clock of real reactors; a virtual clock starts at its current time.
     pub(crate) fn run(
         self,
         plan: &StagePlan,
@@ -160,14 +160,14 @@ impl<D: Driver> Connected<D> {
             lane::run(&shared, &self.session, sources.of(worker, lane, notes, job.as_ref()), budget)
         });
         let lanes = lanes.collect();
-        // All is in place: what comes next is the first operation.
+        // Everything is in place: the first operation comes next.
         let started = reactor.block_on(start::wait(reactor, start_ns, stop));
         reactor.run_lanes(lanes, supervise(&shared, stop));
         let paths = edges.paths();
 
         let exhausted = shared.exhausted.get() == plan.lanes_per_worker;
         let mut recorder = shared.recorder.into_inner();
-        // When the workload ran out, the last end is what the window lasted until.
+        // If the workload ran out, the window ended with the last operation.
         let end = if exhausted { recorder.last_end() } else { reactor.now() };
         recorder.truncate(end);
         // A workload that ran out has missed nothing.
@@ -199,7 +199,7 @@ impl<D: Driver> Connected<D> {
     }
 }
 
-/// What the session knew of its connections when the window began and when it ended.
+/// The sessions' connection data at the start and at the end of the window.
 struct Edges<'a, S> {
     session: &'a S,
     start_ns: u64,
@@ -212,7 +212,7 @@ impl<'a, S: Session> Edges<'a, S> {
         Edges { session, start_ns, begin: RefCell::default(), end: RefCell::default() }
     }
 
-    /// Looks at the connections when the window, which ends at `end_ns`, has just begun or ended.
+    /// Samples the connections when the window, which ends at `end_ns`, has just begun or ended.
     fn look(&self, now: u64, end_ns: u64) {
         if now >= self.start_ns {
             self.begin.borrow_mut().get_or_insert_with(|| self.session.facts());
@@ -222,7 +222,7 @@ impl<'a, S: Session> Edges<'a, S> {
         }
     }
 
-    /// What each path carried in between; lanes that had no more to do have ended the window.
+    /// Traffic of each path in between; lanes that ran out of work ended the window.
     fn paths(&self) -> Vec<PathFacts> {
         let begin = self.begin.take();
         let end = self.end.take().unwrap_or_else(|| self.session.facts());
@@ -230,7 +230,7 @@ impl<'a, S: Session> Edges<'a, S> {
     }
 }
 
-/// Most operations that a lane may do.
+/// Maximum number of operations for a lane.
 fn budget_of(plan: &StagePlan, worker: u32, lane: u32) -> u64 {
     match plan.stop {
         StopRule::Window | StopRule::Exhausted => u64::MAX,

@@ -243,7 +243,8 @@ fn some_sizes() -> impl Strategy<Value = SizeChoice> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// At random without repeats, in any mix and any sizes, nothing is touched twice, and what is left is less than a block.
+    /// At random without repeats, in any mix and any sizes, nothing is touched twice, and what is left is less than a
+    /// block.
     #[test]
     fn each_block_comes_once(
         size in some_sizes(),

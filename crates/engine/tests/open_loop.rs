@@ -27,19 +27,19 @@ fn reads(result: &StageResult) -> &OpStats {
     result.total.op(OpKind::Read).unwrap()
 }
 
-/// Six stalls of a second, one every 10 s, at 1000 operations a second, one lane.
+/// Six stalls of a second, one every 10 s, at 1000 operations per second, one lane.
 ///
-/// By hand, in milliseconds since the beginning of a period of 10 s. Operation `k` is meant to start at `k`. Those up to
-/// 4999 take 0.5. Operation 5000 starts in time and would be answered at 5000.5, within the stall [5000.25, 6000.25), and so
-/// is answered at 6000.25: after 1000.25. Those that were meant to start meanwhile wait for the lane; it does one
-/// each 0.5, so operation `5000 + j` ends at `6000.25 + 0.5 j`: `1000.25 - 0.5 j` after it was meant to start, as
-/// long as it finds the lane busy, that is as long as its start `6000.25 + 0.5 (j - 1)` is not before `5000 + j`: up to
-/// `j = 1999`, which takes 0.75. From 7000 on each takes 0.5 again.
+/// By hand, in milliseconds since the beginning of a period of 10 s. Operation `k` is meant to start at `k`. Those up
+/// to 4999 take 0.5. Operation 5000 starts in time and would be answered at 5000.5, within the stall [5000.25,
+/// 6000.25), and so is answered at 6000.25: after 1000.25. Those that were meant to start meanwhile wait for the lane;
+/// it does one each 0.5, so operation `5000 + j` ends at `6000.25 + 0.5 j`: `1000.25 - 0.5 j` after it was meant to
+/// start, as long as it finds the lane busy, that is as long as its start `6000.25 + 0.5 (j - 1)` is not before `5000 +
+/// j`: up to `j = 1999`, which takes 0.75. From 7000 on each takes 0.5 again.
 ///
 /// So of 10 000 operations a period 8000 take 0.5, and 2000 take 0.75, 1.25, .. 1000.25. Over six periods each of those
 /// values occurs six times: of the 60 000 in order the first 48 000 take 0.5; the one of rank `48 000 + 6 i` takes
-/// `0.75 + 0.5 (i - 1)`. That is 500.25 at p90 (rank 54 000, i = 1000), 750.25 at p95 (i = 1500), 950.25 at p99 (i = 1900),
-/// 995.25 at p99.9 (i = 1990), 1000.25 at most.
+/// `0.75 + 0.5 (i - 1)`. That is 500.25 at p90 (rank 54 000, i = 1000), 750.25 at p95 (i = 1500), 950.25 at p99 (i =
+/// 1900), 995.25 at p99.9 (i = 1990), 1000.25 at most.
 ///
 /// The service time of all but one operation of each period is 0.5: up to rank 59 994 of 60 000, p99.99.
 #[test]
@@ -170,8 +170,8 @@ fn each_kind_of_arrivals_is_kept() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever the arrivals, lanes, stalls and limit: each start that was intended in the stage is begun, shed or missed,
-    /// and what was begun is counted as ended or in flight. Intervals add up to totals.
+    /// Whatever the arrivals, lanes, stalls and limit: each start that was intended in the stage is begun, shed or
+    /// missed, and what was begun is counted as ended or in flight. Intervals add up to totals.
     #[test]
     fn every_start_is_accounted_for(
         kind in 0..4,

@@ -1,5 +1,5 @@
-//! What is written again is other than what it replaces, so that overwrites which a target loses or misplaces are found, and
-//! none is free for a target that stores equal blocks once.
+//! What is written again is other than what it replaces, so that overwrites which a target loses or misplaces are
+//! found, and none is free for a target that stores equal blocks once.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 

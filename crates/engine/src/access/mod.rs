@@ -13,22 +13,22 @@ use popularity::{Pareto, Popularity, Zipf};
 use turn::Stride;
 pub(crate) use turn::Turn;
 
-/// Who draws, from what.
+/// The range from which a lane draws.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
-    /// How many places there are.
+    /// Number of places.
     pub total: u64,
-    /// This lane's even share of them; empty when there are more lanes than places.
+    /// This lane's even share of them; empty if there are more lanes than places.
     pub share: Range<u64>,
-    /// Nothing outside the share may be drawn.
+    /// Whether draws must stay within the share.
     pub keep_to_share: bool,
     /// Length of a place in bytes, for strides.
     pub place_bytes: u64,
-    /// Of what all lanes must have in common.
+    /// Seed for everything that all lanes must have in common.
     pub seed: u64,
 }
 
-/// The order in which each place of `total` comes once; `pass` is how often all came before.
+/// An order that visits each of `total` places once; `pass` is the number of completed passes.
 pub(crate) fn turn_of(access: &Access, total: u64, place_bytes: u64, key: u64, pass: u64) -> Turn {
     match access {
         Access::Sequential => Turn::Straight,
@@ -39,15 +39,15 @@ pub(crate) fn turn_of(access: &Access, total: u64, place_bytes: u64, key: u64, p
     }
 }
 
-/// A seed of its own for the n-th of something.
+/// A separate seed for the n-th of something.
 pub(crate) fn spread(seed: u64, number: u64) -> u64 {
     (seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_mul(0xD6E8_FEB8_6659_FD93).rotate_left(29)
 }
 
-/// Draws places, one after the other.
+/// Draws places one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Picker {
-    /// Added to what is drawn.
+    /// Offset added to each draw.
     first: u64,
     total: u64,
     way: Way,
@@ -57,18 +57,18 @@ pub(crate) struct Picker {
 enum Way {
     /// Each place once, then again.
     InTurn { turn: Turn, next: u64 },
-    /// The same, in another order each time.
+    /// The same, in a different order on each pass.
     Shuffled { permutation: Permutation, next: u64, key: u64, pass: u64 },
-    /// Each as likely as any other.
+    /// All equally likely.
     Evenly,
-    /// By rank; who has which rank is scattered.
+    /// By rank; the assignment of ranks to places is scattered.
     ByRank { popularity: Popularity, scatter: Permutation },
-    /// The first `hot` places get a share of the draws.
+    /// The first `hot` places get a fixed share of the draws.
     Hotspot { hot: u64, ops: f64 },
 }
 
 impl Picker {
-    /// Draws as the pattern says. Patterns that visit in turn or evenly keep each lane to its own share, or begin
+    /// A picker for the access pattern. Sequential and uniform patterns keep each lane to its own share, or start
     /// there; those with favourites have the same favourites in all lanes.
     pub(crate) fn new(access: &Access, field: &Field) -> Self {
         let Field { total, share, .. } = field;
@@ -112,7 +112,7 @@ impl Picker {
         }
     }
 
-    /// The next place. There must be one.
+    /// The next place; at least one must exist.
     #[inline]
     pub(crate) fn next(&mut self, random: &mut fastrand::Rng) -> u64 {
         let place = match &mut self.way {

@@ -1,8 +1,8 @@
-//! A keyed permutation of any number of places: "each once, in no order", without a list.
+//! A keyed permutation of any number of places: "each once, in random order", without a list.
 //!
-//! A Feistel network (Luby and Rackoff, 1988) permutes the next power of two above the number; what falls outside is
-//! sent through again until it falls inside (cycle walking: Black and Rogaway, "Ciphers with arbitrary finite
-//! domains", 2002). Fewer than two turns are needed on average. It is not a cipher: nothing here is secret.
+//! A Feistel network (Luby and Rackoff, 1988) permutes the next power of two above the number; results outside the
+//! range are permuted again until they fall inside (cycle walking: Black and Rogaway, "Ciphers with arbitrary finite
+//! domains", 2002). Fewer than two rounds of this are needed on average. It is not a cipher: nothing here is secret.
 
 /// Half-rounds; each changes one half by a function of the other.
 const ROUNDS: usize = 6;
@@ -11,7 +11,7 @@ const ROUNDS: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Permutation {
     total: u64,
-    /// Bits of the low half.
+    /// Number of bits in the low half.
     low_bits: u32,
     low_mask: u64,
     high_mask: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation of a key.
+    /// The permutation for a key.
     pub(crate) fn new(total: u64, key: u64) -> Self {
         let bits = u64::BITS - total.saturating_sub(1).leading_zeros();
         let bits = bits.max(2);
@@ -30,7 +30,7 @@ impl Permutation {
         Permutation { total, low_bits, low_mask: mask(low_bits), high_mask: mask(bits - low_bits), keys }
     }
 
-    /// Which place comes at this position. The position must be below the total.
+    /// The place at this position, which must be below the total.
     #[inline]
     pub(crate) fn at(&self, position: u64) -> u64 {
         debug_assert!(position < self.total);
@@ -43,7 +43,7 @@ impl Permutation {
         }
     }
 
-    /// At which position this place comes.
+    /// The position of this place.
     #[inline]
     pub(crate) fn position_of(&self, place: u64) -> u64 {
         debug_assert!(place < self.total);
@@ -77,7 +77,7 @@ impl Permutation {
     }
 }
 
-/// Both halves of a wide product, folded: every bit of the input reaches every bit of the result.
+/// Folds both halves of a wide product: every input bit affects every bit of the result.
 #[inline]
 fn mixed(value: u64, key: u64) -> u64 {
     let product = u128::from(value ^ key) * u128::from(key | 1);

@@ -1,4 +1,4 @@
-//! Draws of ranks, the most popular being 0, in constant memory whatever the number of places.
+//! Draws ranks, 0 being the most popular, in constant memory for any number of places.
 
 /// A distribution of ranks.
 #[derive(Clone, Copy, Debug)]
@@ -18,17 +18,17 @@ impl Popularity {
     }
 }
 
-/// Rank `k` (from 1) in proportion to `1 / k^theta`, by rejection-inversion (Hörmann and Derflinger,
-/// "Rejection-inversion to generate variates from monotone discrete distributions", ACM TOMACS 6, 1996): exact, without a
-/// table, with about 1.1 tries a draw.
+/// Rank `k` (from 1) with probability proportional to `1 / k^theta`, by rejection-inversion (Hörmann and Derflinger,
+/// "Rejection-inversion to generate variates from monotone discrete distributions", ACM TOMACS 6, 1996): exact, without
+/// a table, with about 1.1 tries per draw.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zipf {
     total: f64,
     theta: f64,
-    /// The hat's integral at its two ends.
+    /// The hat function's integral at both ends.
     from: f64,
     to: f64,
-    /// Closer to its integer than this, a value is taken without a closer look.
+    /// A value this close to its integer is accepted without further checks.
     sure: f64,
 }
 
@@ -58,22 +58,22 @@ impl Zipf {
     }
 }
 
-/// The integral of `x^-theta` from 1; written so that theta near 1 loses no digits.
+/// The integral of `x^-theta` from 1, in a form that loses no digits for theta near 1.
 fn area(x: f64, theta: f64) -> f64 {
     let log = x.ln();
     let exponent = (1.0 - theta) * log;
     if exponent.abs() < 1e-12 { log } else { log * exponent.exp_m1() / exponent }
 }
 
-/// Where that integral has this value.
+/// The inverse of that integral.
 fn area_inverse(value: f64, theta: f64) -> f64 {
     let scaled = ((1.0 - theta) * value).max(-1.0);
     let log = if scaled.abs() < 1e-12 { value } else { value * scaled.ln_1p() / scaled };
     log.exp()
 }
 
-/// What fio calls `pareto:h`: rank `total · u^(ln h / ln (1 - h))` for an even `u`, so that the first share `h` of the
-/// places gets the share `1 - h` of the accesses.
+/// fio's `pareto:h`: rank `total · u^(ln h / ln (1 - h))` for a uniform `u`, so that the first share `h` of the places
+/// gets the share `1 - h` of the accesses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pareto {
     total: u64,
@@ -98,7 +98,7 @@ mod tests {
 
     const DRAWS: u64 = 400_000;
 
-    /// How often each rank came.
+    /// Count of each rank.
     fn counts(popularity: Popularity, total: usize) -> Vec<u64> {
         let mut random = fastrand::Rng::with_seed(1234);
         let mut counts = vec![0; total];
@@ -127,7 +127,7 @@ mod tests {
             let shares: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
             let seen = counts(Popularity::Zipf(Zipf::new(total as u64, theta)), total as usize);
             let (chi_square, freedom) = chi_square(&seen, &shares);
-            // Mean `freedom`, standard deviation sqrt(2 freedom): five of those are never reached by chance.
+            // Mean `freedom`, standard deviation sqrt(2 freedom): five of those never occur at random.
             let limit = freedom + 5.0 * (2.0 * freedom).sqrt() + 1e-9;
             assert!(chi_square <= limit, "{total} {theta}: {chi_square} above {limit}");
         }

@@ -31,7 +31,7 @@ fn sequential_lanes_begin_at_their_share_and_wrap() {
 fn strides_are_in_bytes_and_begin_at_the_share() {
     let access = Access::Strided { stride_bytes: 30 };
     assert_eq!(draws(access, &field(7, 0..7), 8), [0, 3, 6, 1, 4, 2, 5, 0]);
-    // The lane whose share begins a half further on begins a half further on in the same order.
+    // A lane whose share starts half the range further on starts there in the same order.
     assert_eq!(draws(access, &field(7, 3..7), 4), [1, 4, 2, 5]);
 }
 

@@ -1,4 +1,4 @@
-//! Orders in which each place comes once: straight on, shuffled, in strides. All know their inverse.
+//! Orders that visit each place once: sequential, shuffled, strided. All have an inverse.
 
 use super::permutation::Permutation;
 
@@ -11,7 +11,7 @@ pub(crate) enum Turn {
 }
 
 impl Turn {
-    /// Which place comes at this position.
+    /// The place at this position.
     #[inline]
     pub(crate) fn at(&self, position: u64) -> u64 {
         match self {
@@ -21,7 +21,7 @@ impl Turn {
         }
     }
 
-    /// At which position this place comes.
+    /// The position of this place.
     #[inline]
     pub(crate) fn position_of(&self, place: u64) -> u64 {
         match self {
@@ -32,11 +32,11 @@ impl Turn {
     }
 }
 
-/// 0, s, 2s, .. to the end; then 1, s + 1, ..: residue after residue.
+/// 0, s, 2s, … to the end; then 1, s + 1, …: one residue after the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stride {
     stride: u64,
-    /// Places of the residues from `long` on; the ones before have one more.
+    /// Places per residue from `long` on; the earlier ones have one more.
     each: u64,
     long: u64,
 }

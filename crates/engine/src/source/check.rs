@@ -10,7 +10,7 @@ use super::LaneRecord;
 use crate::data_set::{Index, Place};
 use crate::{CheckedBlocks, ContentSummary, DataShape};
 
-/// Goes through a contiguous run of blocks or objects; none is held up by another that is wrong.
+/// Goes through a contiguous run of blocks or objects; a wrong one does not hold up the others.
 #[derive(Debug)]
 pub(crate) struct Checker<'a> {
     index: Rc<Index>,
@@ -52,7 +52,7 @@ impl<'a> Checker<'a> {
     pub(super) fn finished(&mut self, error: Option<ErrorKind>) {
         self.note(|checked| match error {
             None => checked.right += 1,
-            // Other bytes, fewer of them, or none at all.
+            // Different bytes, fewer bytes, or none at all.
             Some(ErrorKind::Corrupt | ErrorKind::Length | ErrorKind::NotFound) => checked.wrong += 1,
             Some(_) => checked.unread += 1,
         });

@@ -6,18 +6,18 @@ use crate::data_set::Extent;
 
 /// Marks numbers that are not part of a laid-out data set.
 const OURS: u64 = 1 << 63;
-/// Bits of the number that count within a lane.
+/// Number of bits for counting within a lane.
 const COUNT_BITS: u32 = 39;
-/// Most lanes over all workers of a load that creates.
+/// Maximum number of lanes, over all workers, of a load that creates.
 pub(crate) const MAX_LANES: u64 = 1 << (63 - COUNT_BITS);
 
-/// The files or objects that a lane has made and not removed.
+/// The files or objects that a lane created and has not removed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Churn {
     lane: u64,
     oldest: u64,
     next: u64,
-    /// The next one may be there: making it was begun, and did not end well.
+    /// The next one may exist: creating it was attempted, but did not succeed.
     doubt: bool,
 }
 
@@ -26,7 +26,7 @@ impl Churn {
         Churn { lane, ..Churn::default() }
     }
 
-    /// True for numbers that a churning lane made.
+    /// Whether a number was created by a churning lane.
     pub(crate) fn made(object: u64) -> bool {
         object & OURS != 0
     }
@@ -35,12 +35,12 @@ impl Churn {
         OURS | self.lane << COUNT_BITS | count & ((1 << COUNT_BITS) - 1)
     }
 
-    /// The number of the next to be made.
+    /// The number of the next one to create.
     pub(crate) fn newest(&self) -> u64 {
         self.number(self.next)
     }
 
-    /// The one that is removed next, if there is one.
+    /// The next one to remove, if there is one.
     pub(crate) fn oldest(&self) -> Option<u64> {
         (self.oldest < self.next).then(|| self.number(self.oldest))
     }
@@ -49,7 +49,7 @@ impl Churn {
         self.doubt = true;
     }
 
-    /// Making one has ended. One that is there already was made by an attempt that seemed to fail.
+    /// Creating one has ended. If it already existed, an earlier attempt that seemed to fail had created it.
     pub(crate) fn made_one(&mut self, error: Option<ErrorKind>) {
         if matches!(error, None | Some(ErrorKind::AlreadyExists)) {
             self.next += 1;
@@ -57,14 +57,14 @@ impl Churn {
         }
     }
 
-    /// Removing the oldest has ended. One that is not there was removed by an attempt that seemed to fail.
+    /// Removing the oldest has ended. If it did not exist, an earlier attempt that seemed to fail had removed it.
     pub(crate) fn removed_one(&mut self, error: Option<ErrorKind>) {
         if matches!(error, None | Some(ErrorKind::NotFound)) {
             self.oldest += 1;
         }
     }
 
-    /// What is left, that which is in doubt included; `full` when the objects have their whole size.
+    /// What is left, including anything in doubt; `full` if the objects have their whole size.
     pub(crate) fn left(&self, full: bool) -> Extent {
         let there = self.next - self.oldest;
         let complete = if full { there } else { 0 };

@@ -9,7 +9,7 @@ use metrics::{ErrorKind, OpKind};
 use crate::DataShape;
 use crate::data_set::{Index, Place};
 
-/// Fills a contiguous run of blocks or objects; what fails is done again, so that nothing is left out.
+/// Fills a contiguous run of blocks or objects; failed operations are repeated, so that nothing is left out.
 #[derive(Debug)]
 pub(crate) struct Filler {
     index: Rc<Index>,
@@ -18,9 +18,9 @@ pub(crate) struct Filler {
     generation: u32,
     next: u64,
     end: u64,
-    /// The first block that is not yet committed.
+    /// The first uncommitted block.
     uncommitted: u64,
-    /// The next thing is the commit of what lies before `next`.
+    /// Next comes the commit of everything before `next`.
     commit: bool,
 }
 
@@ -58,7 +58,7 @@ impl Filler {
                 self.commit = false;
                 self.uncommitted = self.next;
             }
-            // What was acknowledged may be lost: the server began anew, or the kernel could not write it back.
+            // Acknowledged data may be lost: the server restarted, or the kernel could not write it back.
             (
                 OpKind::Commit,
                 Some(ErrorKind::VerifierChanged | ErrorKind::ServerFault | ErrorKind::NoSpace),

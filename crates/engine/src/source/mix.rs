@@ -18,7 +18,7 @@ pub(super) use plan::MixDraws;
 use plan::{Role, field_of};
 use stream::Stream;
 
-/// Draws of blocks whose content is in doubt before a verified read gives way to a write.
+/// Number of draws that may hit uncertain content before a verified read gives way to a write.
 const TRIES: u32 = 8;
 
 /// One lane of a mix.
@@ -28,32 +28,32 @@ pub(crate) struct Mixer<'a> {
     notes: &'a LaneRecord,
     lane: u32,
     random: fastrand::Rng,
-    /// How each of the plan's operations finds its place.
+    /// How each of the plan's operations chooses its place.
     aims: Vec<Aim>,
-    /// Writes, from whose number the generations of content follow that is not kept track of.
+    /// Number of writes, which determines the generation of untracked content.
     writes: u32,
     content_seed: u64,
     uncommitted: u32,
-    /// The file that was written last.
+    /// The last file written.
     written: Option<u64>,
 }
 
-/// How an operation finds its place.
+/// How an operation chooses its place.
 #[derive(Debug)]
 enum Aim {
     /// Blocks, one picker for each size.
     Blocks(Vec<Picker>),
-    /// Blocks of several sizes, one behind the other.
+    /// Blocks of several sizes, one after the other.
     Stream(Stream),
     /// Whole files or objects.
     Items(Picker),
-    /// What the lane's book says is to be written next.
+    /// The next block to write according to the lane's ledger.
     Book,
     /// A new file or object.
     Make,
-    /// The oldest that the lane made.
+    /// The oldest one that the lane created.
     Remove,
-    /// The file that was written last, or else one that is picked.
+    /// The last file written, otherwise a picked one.
     Commit(Picker),
 }
 
@@ -118,7 +118,7 @@ impl<'a> Mixer<'a> {
                 let place = stream.next(&plan.items, plan.sizes[size].bytes);
                 Some(self.at(kind, place, self.generation_of(kind)))
             }
-            // Names can be listed where there are none.
+            // Names can be listed even if there are none.
             Aim::Items(_) if plan.items.total() == 0 => {
                 Some(self.at(kind, Place { object: 0, offset: 0, len: 0 }, plan.mix.generation))
             }
@@ -139,7 +139,7 @@ impl<'a> Mixer<'a> {
             Aim::Make => Some(self.make()),
             Aim::Remove => match self.notes.churn.get().oldest() {
                 Some(object) => Some(self.at(kind, Place { object, offset: 0, len: 0 }, 0)),
-                // What is to be removed must be made first.
+                // What is to be removed must be created first.
                 None => Some(self.make()),
             },
             Aim::Commit(picker) => {
@@ -154,8 +154,8 @@ impl<'a> Mixer<'a> {
         Op::new(kind, self.lane, object).range(offset, len).generation(generation)
     }
 
-    /// Of content that is not kept track of: another with each write, so that nothing is written twice. It is drawn, not counted
-    /// up: a count would come to the same again after a pass of as many blocks as there are generations.
+    /// The generation of untracked content: different with each write, so that nothing is written twice. It is drawn,
+    /// not counted: a counter would repeat after a pass with as many blocks as there are generations.
     #[inline]
     fn generation_of(&self, kind: OpKind) -> u32 {
         if kind.writes() {
@@ -177,7 +177,7 @@ impl<'a> Mixer<'a> {
         self.at(kind, Place { object, offset: 0, len }, self.plan.mix.generation)
     }
 
-    /// The commit of the file that was written last; when nothing was, of this item.
+    /// The commit of the last file written; if there is none, of this item.
     fn commit(&self, item: Option<u64>) -> Option<Op> {
         let object = self.written.or_else(|| item.map(|item| self.plan.items.place(item).object))?;
         Some(self.at(OpKind::Commit, Place { object, offset: 0, len: self.plan.item_bytes() }, 0))
@@ -240,7 +240,7 @@ impl<'a> Mixer<'a> {
         }
     }
 
-    /// Who asks for commits, or for a check, also wants the last writes to be durable.
+    /// A load with commits or a check also makes its last writes durable.
     pub(super) fn closing(&self) -> Option<Op> {
         let wanted = self.plan.mix.fsync_every > 0 || self.plan.keeps_book();
         if wanted && self.uncommitted > 0 { self.commit(None) } else { None }

@@ -31,7 +31,7 @@ use think::Thinker;
 use visit::Visitor;
 use write::{WriteAt, Writer};
 
-/// The operations of one lane, one after the other.
+/// The sequence of operations of one lane.
 #[derive(Debug)]
 pub(crate) enum Source<'a> {
     Write(Writer<'a>),
@@ -44,7 +44,7 @@ pub(crate) enum Source<'a> {
     Job(JobLane<'a>),
 }
 
-/// What a lane did to the data set: it outlives the lane, which may be dropped in the middle of an operation.
+/// What a lane did to the data set. It outlives the lane, which may be dropped in the middle of an operation.
 #[derive(Debug, Default)]
 pub(crate) struct LaneRecord {
     /// What a writing lane wrote.
@@ -58,7 +58,7 @@ pub(crate) struct LaneRecord {
 }
 
 impl LaneRecord {
-    /// What a unit of the book must hold; `None` when that is in doubt.
+    /// The expected generation of a unit in the ledger; `None` if in doubt.
     fn expected(&self, unit: u64) -> Option<u32> {
         self.book.borrow().as_ref().and_then(|book| book.expected(unit))
     }
@@ -70,12 +70,12 @@ pub(crate) struct Sources<'p> {
     plan: &'p StagePlan,
     index: Option<Rc<Index>>,
     mix: Option<Rc<MixDraws>>,
-    /// When the lanes begin, and whether time passes while they compute.
+    /// Start time of the lanes, and whether time passes while they compute.
     clock: (u64, bool),
 }
 
 impl<'p> Sources<'p> {
-    /// Of a stage that begins at `start_ns`; on a real clock computing takes time.
+    /// Sources for a stage that begins at `start_ns`; on a real clock, computing takes time.
     pub(crate) fn new(plan: &'p StagePlan, start_ns: u64, real_clock: bool) -> Self {
         let mut mix = None;
         let index = match &plan.workload {
@@ -96,7 +96,7 @@ impl<'p> Sources<'p> {
         Sources { plan, index: index.map(Rc::new), mix, clock: (start_ns, real_clock) }
     }
 
-    /// The empty notes of a lane.
+    /// The empty record of a lane.
     pub(crate) fn notes_of(&self, worker: u32, lane: u32) -> LaneRecord {
         let notes = LaneRecord::default();
         notes.extent.set(Extent { first: first_object(worker, lane), ..Extent::default() });
@@ -108,7 +108,7 @@ impl<'p> Sources<'p> {
         notes
     }
 
-    /// The operations of a lane; `notes` is where it says what it has done.
+    /// The operations of a lane, which records in `notes` what it has done.
     pub(crate) fn of<'a>(
         &self,
         worker: u32,
@@ -181,7 +181,7 @@ impl<'p> Sources<'p> {
         let share = self.shares().of(number);
         let (first, count) = (share.start, share.end - share.start);
         let seed = self.plan.payload.seed() ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        // With more lanes than units some lanes have no share; they draw from everything.
+        // With more lanes than units, some lanes have no share; they draw from everything.
         let range = if count == 0 { 0..index.total() } else { share };
         let random = (order == VisitOrder::Random).then(|| (fastrand::Rng::with_seed(seed), range));
         let left = if repeat { u64::MAX } else { count };
@@ -190,7 +190,7 @@ impl<'p> Sources<'p> {
 }
 
 impl Source<'_> {
-    /// What the lane is to do next.
+    /// The lane's next step.
     #[inline]
     pub(crate) fn next(&mut self, now: u64) -> Next {
         let op = match self {
@@ -206,7 +206,7 @@ impl Source<'_> {
         op.map_or(Next::Done, Next::Op)
     }
 
-    /// Waits until another lane says that there may be something to do, or until a moment.
+    /// Waits until another lane signals that there may be something to do, or until a deadline.
     #[cold]
     pub(crate) async fn park(&mut self, reactor: &Reactor, until_ns: u64) {
         match self {
@@ -215,7 +215,7 @@ impl Source<'_> {
         }
     }
 
-    /// Says that the operation begins.
+    /// Records the start of the operation.
     #[inline]
     pub(crate) fn begin(&mut self, op: &Op) {
         match self {
@@ -226,7 +226,7 @@ impl Source<'_> {
         }
     }
 
-    /// The window ended before the operation's time came.
+    /// The window ended before the operation was due.
     #[cold]
     pub(crate) fn not_begun(&mut self, op: &Op) {
         if let Source::Job(lane) = self {
@@ -234,7 +234,7 @@ impl Source<'_> {
         }
     }
 
-    /// The other side has ended the load, which is no error.
+    /// The other side ended the load, which is no error.
     #[cold]
     pub(crate) fn is_over(&mut self) {
         if let Source::Job(lane) = self {
@@ -242,7 +242,7 @@ impl Source<'_> {
         }
     }
 
-    /// Says how the operation ended, and whether that was inside the measured window.
+    /// Records how the operation ended, and whether that was inside the measured window.
     #[inline]
     pub(crate) fn finished(&mut self, op: &Op, span: &Range<u64>, measured: bool, error: Option<&OpError>) {
         if let Source::Job(lane) = self {
@@ -265,14 +265,14 @@ impl Source<'_> {
         }
     }
 
-    /// True when this error says that what the operation was to bring about is so already: a stage that makes what is missing
-    /// finds what an interrupted one made.
+    /// Whether this error means that the operation's goal is already reached: a stage that creates what is missing may
+    /// find what an interrupted one created.
     pub(crate) fn is_there_already(&self, op: &Op, kind: ErrorKind) -> bool {
         let made = op.kind == OpKind::Create && kind == ErrorKind::AlreadyExists;
         made && matches!(self, Source::Visit(_))
     }
 
-    /// What is to be done when the lane stops in the middle: the commit of the file it was writing.
+    /// The work left when the lane stops in the middle: the commit of the file it was writing.
     pub(crate) fn closing(&mut self) -> Option<Op> {
         match self {
             Source::Write(writer) => writer.closing(),
@@ -283,12 +283,12 @@ impl Source<'_> {
         }
     }
 
-    /// There may be more to be done then.
+    /// Whether there may be more such work.
     pub(crate) fn closes_more(&self) -> bool {
         matches!(self, Source::Job(_))
     }
 
-    /// Says how that ended.
+    /// Records how that ended.
     pub(crate) fn closed(&mut self, error: Option<ErrorKind>) {
         match self {
             Source::Write(writer) => writer.closed(error),

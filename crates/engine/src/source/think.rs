@@ -10,7 +10,7 @@ pub(crate) fn compute(for_ns: u64) {
     }
 }
 
-/// Counts what is done between pauses.
+/// Counts the work between pauses.
 #[derive(Debug)]
 pub(crate) struct Thinker {
     pause_ns: u64,
@@ -19,25 +19,25 @@ pub(crate) struct Thinker {
     count_begun: bool,
     after_ns: u64,
     seen: u64,
-    /// When the load went on last.
+    /// When the load last resumed.
     since_ns: u64,
-    /// A pause is due, once nothing is in flight.
+    /// A pause is due once nothing is in flight.
     due: bool,
     until_ns: u64,
 }
 
-/// What is to be done now.
+/// What to do now.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Thought {
     Go,
-    /// Nothing is begun until nothing is in flight.
+    /// Nothing starts until nothing is in flight.
     Settle,
-    /// A pause begins now: how long it is spent computing, and when it ends.
+    /// A pause starts now: how much of it to spend computing, and when it ends.
     Begin {
         spin_ns: u64,
         until_ns: u64,
     },
-    /// It goes on until then.
+    /// The pause lasts until then.
     Wait(u64),
 }
 

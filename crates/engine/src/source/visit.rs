@@ -1,4 +1,4 @@
-//! Goes through what is there: reads, looks, creates or removes.
+//! Goes through existing data: reads, queries, creates or removes.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ pub(crate) struct Visitor {
     pub(super) left: u64,
     pub(super) kind: OpKind,
     pub(super) lane: u32,
-    /// Draws from this range instead of going on.
+    /// Draws from this range instead of going in order.
     pub(super) random: Option<(fastrand::Rng, Range<u64>)>,
 }
 
@@ -33,7 +33,7 @@ impl Visitor {
         Some(Op::new(self.kind, self.lane, object).range(offset, len).generation(generation))
     }
 
-    /// Goes on even after an error: a block that cannot be read must not hold up the others.
+    /// Continues even after an error: an unreadable block must not hold up the others.
     pub(super) fn finished(&mut self) {
         self.left -= u64::from(self.left != u64::MAX);
         self.next = if self.next + 1 == self.index.total() { 0 } else { self.next + 1 };

@@ -8,10 +8,10 @@ use metrics::{ErrorKind, OpKind};
 use crate::DataShape;
 use crate::data_set::{Again, Extent};
 
-/// Writes files or objects of its own, in order, and then again from the first: each pass another content, the number of
-/// passes before it being its generation.
+/// Writes its own files or objects in order, then again from the first: each pass has different content, whose
+/// generation is the number of previous passes.
 ///
-/// What failed is done again, so that what counts as written has no holes.
+/// Failed operations are repeated, so that what counts as written has no gaps.
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
     pub(super) shape: DataShape,
@@ -22,7 +22,7 @@ pub(crate) struct Writer<'a> {
     pub(super) at: WriteAt,
 }
 
-/// Where a writer stands.
+/// A writer's position.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WriteAt {
     item: u64,
@@ -65,7 +65,7 @@ impl Writer<'_> {
 
     pub(super) fn finished(&mut self, op: &Op, error: Option<ErrorKind>) {
         match (op.kind, error) {
-            // The name holds our run's id: whatever made the file, an earlier try of ours did.
+            // The name contains this run's id: if the file exists, an earlier attempt of ours created it.
             (OpKind::Create, None | Some(ErrorKind::AlreadyExists)) => {
                 self.at.created = true;
                 self.note(|extent, item| extent.existing = extent.existing.max(item + 1));
@@ -97,8 +97,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The server may have lost what it had not yet committed: the file is not to be read before it is written again, and what
-    /// it holds of an earlier pass is not certain.
+    /// The server may have lost uncommitted data: the file must not be read until it is rewritten, and its content from
+    /// an earlier pass is uncertain.
     fn lost(&self) {
         self.note(|extent, item| {
             extent.again.acknowledged_bytes = 0;
@@ -137,7 +137,7 @@ impl Writer<'_> {
         unfinished.then_some(commit)
     }
 
-    /// Says how the closing commit ended.
+    /// Records how the closing commit ended.
     pub(super) fn closed(&self, error: Option<ErrorKind>) {
         if error == Some(ErrorKind::VerifierChanged) {
             self.lost();

@@ -1,4 +1,4 @@
-//! The book that a lane keeps of its share of a data set: how often it went through it, and how far.
+//! A lane's ledger for its share of a data set: the number of passes, and the position in the current one.
 
 use std::ops::Range;
 
@@ -7,26 +7,26 @@ use experiment::Access;
 use super::doubts::UncertainRanges;
 use crate::access::{Turn, turn_of};
 
-/// How a share is gone through: all that lanes have in common.
+/// How a share is traversed: common to all lanes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rules {
-    /// Straight on, in strides, or else shuffled.
+    /// Sequential, strided, or otherwise shuffled.
     pub access: Access,
     /// The generation of everything before the first pass.
     pub base: u32,
-    /// Length of a block in bytes; `None`: whole objects.
+    /// Block length in bytes; `None` for whole objects.
     pub block_bytes: Option<u64>,
     pub seed: u64,
 }
 
-/// What one lane wrote of its share: each block once a pass. Pass `p` (from 0) writes generation `base + p + 1`, so what a
-/// block holds follows from its position in the order of the pass.
+/// What one lane wrote of its share: each block once per pass. Pass `p` (from 0) writes generation `base + p + 1`, so a
+/// block's content follows from its position in the order of the pass.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WriteLedger {
     rules: Rules,
     share: Range<u64>,
     pass: u64,
-    /// Position of the block that is written next.
+    /// Position of the next block to write.
     next: u64,
     in_flight: bool,
     /// Writes since the last commit.
@@ -38,7 +38,7 @@ pub(crate) struct WriteLedger {
 }
 
 impl WriteLedger {
-    /// A book for a share in which nothing has been written yet.
+    /// A ledger for a share that has not been written yet.
     pub(crate) fn new(rules: Rules, share: Range<u64>) -> Self {
         let mut book = WriteLedger {
             rules,
@@ -66,7 +66,7 @@ impl WriteLedger {
         self.share.end - self.share.start
     }
 
-    /// The block that is to be written next, and the generation it then has.
+    /// The next block to write, and its new generation.
     #[inline]
     pub(crate) fn next(&self) -> (u64, u32) {
         (self.share.start + self.turn.at(self.next), self.generation(self.pass + 1))
@@ -76,13 +76,13 @@ impl WriteLedger {
         self.rules.base.wrapping_add(passes as u32)
     }
 
-    /// The write of that block begins.
+    /// Records the start of that block's write.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.in_flight = true;
     }
 
-    /// The write has ended.
+    /// Records the end of the write.
     #[inline]
     pub(crate) fn end(&mut self, acknowledged: bool) {
         self.in_flight = false;
@@ -105,12 +105,12 @@ impl WriteLedger {
         self.doubts.clear();
     }
 
-    /// A commit has ended well.
+    /// Records a successful commit.
     pub(crate) fn committed(&mut self) {
         self.uncommitted = 0;
     }
 
-    /// The target may have lost what it had not yet committed.
+    /// The target may have lost uncommitted data.
     pub(crate) fn lost(&mut self) {
         let count = std::mem::take(&mut self.uncommitted);
         self.doubts.add(self.next.saturating_sub(count)..self.next);
@@ -120,7 +120,7 @@ impl WriteLedger {
         }
     }
 
-    /// The generation that a block of the share must hold; `None` when a write to it had no clear end.
+    /// The expected generation of a block in the share; `None` if a write to it had no certain outcome.
     #[inline]
     pub(crate) fn expected(&self, block: u64) -> Option<u32> {
         let place = block - self.share.start;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain map of every block.
+        /// Compares with a plain map of every block.
         #[test]
         fn the_book_knows_what_a_list_of_all_blocks_knows(
             total in 1u64..40,
@@ -197,7 +197,7 @@ mod tests {
                     }
                     Step::Lost => {
                         book.lost();
-                        // What was lost and written again since is in `content` for the later write.
+                        // For blocks lost and then written again, `content` already refers to the later write.
                         for at in since_commit.drain(..) {
                             content[at] = None;
                         }

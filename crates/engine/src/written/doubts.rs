@@ -1,18 +1,19 @@
-//! Positions of which it is not known whether the write to them took effect: a bounded list of ranges.
+//! Positions where it is unknown whether the write took effect: a bounded list of ranges.
 
 use std::ops::Range;
 
-/// Ranges kept. Beyond, the two that are closest become one, so that more is in doubt than need be, never less.
+/// Maximum number of ranges. Beyond that, the two closest are joined, so that more is in doubt than necessary, never
+/// less.
 const MOST: usize = 64;
 
-/// Ranges in order, apart from each other.
+/// Ranges in order, separate from each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct UncertainRanges {
     ranges: Vec<Range<u64>>,
 }
 
 impl UncertainRanges {
-    /// Adds a range that begins or ends no earlier than all that were added.
+    /// Adds a range that starts or ends no earlier than all previous ones.
     #[cold]
     pub(crate) fn add(&mut self, mut range: Range<u64>) {
         if range.is_empty() {

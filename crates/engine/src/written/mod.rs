@@ -1,7 +1,7 @@
-//! Which generation of the content lies where.
+//! The expected generation of every block's content.
 //!
-//! While a verified load writes, each lane owns an even share of the blocks and goes through it in an order in which each
-//! block comes once a pass. So a few numbers a lane say what every block must hold, however many there are.
+//! While a verified load writes, each lane owns an even share of the blocks and visits each of them once per pass, in a
+//! known order. A few numbers per lane therefore determine what every block must hold, however many there are.
 
 mod book;
 mod doubts;
@@ -11,7 +11,7 @@ pub(crate) use doubts::UncertainRanges;
 
 use crate::share::Shares;
 
-/// What is known of a data set's content after a stage.
+/// What is known about a data set's content after a stage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContentSummary {
     content: Content,
@@ -33,20 +33,20 @@ struct Passes {
     books: Vec<WriteLedger>,
 }
 
-/// What a stage left in its data set, in short.
+/// Summary of what a stage left in its data set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Left {
     /// Nothing is known: nothing can be compared.
     #[default]
     Unknown,
-    /// All of it is of this generation.
+    /// Everything has this generation.
     Uniform(u32),
-    /// It is known which generation lies where.
+    /// The generation of every block is known.
     Known,
 }
 
 impl ContentSummary {
-    /// In short.
+    /// The summary.
     pub fn left(&self) -> Left {
         match &self.content {
             Content::Unknown => Left::Unknown,
@@ -55,12 +55,12 @@ impl ContentSummary {
         }
     }
 
-    /// All of it is of one generation.
+    /// Everything has one generation.
     pub fn uniform(generation: u32) -> Self {
         ContentSummary { content: Content::Uniform(generation) }
     }
 
-    /// Nothing is known of it: nothing can be compared.
+    /// Nothing is known: nothing can be compared.
     pub fn unknown() -> Self {
         ContentSummary::default()
     }
@@ -69,17 +69,17 @@ impl ContentSummary {
         ContentSummary { content: Content::Passes(Passes { rules, total, books }) }
     }
 
-    /// True when all of it is of this generation, so that a stage may begin from there.
+    /// Whether everything has this generation, so that a stage may start from there.
     pub fn is_uniform(&self, generation: u32) -> bool {
         self.content == Content::Uniform(generation)
     }
 
-    /// True when it is known, but for blocks to which a write failed or was never answered.
+    /// Whether it is known, except for blocks where a write failed or was never answered.
     pub fn is_known(&self) -> bool {
         self.content != Content::Unknown
     }
 
-    /// The size of the blocks that it is known in, when that matters.
+    /// The block size in which it is known, where that matters.
     pub(crate) fn block_bytes(&self) -> Option<u64> {
         match &self.content {
             Content::Passes(passes) => passes.rules.block_bytes,
@@ -87,7 +87,7 @@ impl ContentSummary {
         }
     }
 
-    /// True when it speaks of a data set of this many blocks.
+    /// Whether it describes a data set of this many blocks.
     pub(crate) fn fits(&self, total: u64) -> bool {
         match &self.content {
             Content::Passes(passes) => passes.total == total,
@@ -95,7 +95,7 @@ impl ContentSummary {
         }
     }
 
-    /// The generation that a block must hold; `None` when that is not known.
+    /// The expected generation of a block; `None` if unknown.
     pub(crate) fn expected(&self, block: u64) -> Option<u32> {
         match &self.content {
             Content::Unknown => None,

@@ -1,8 +1,8 @@
-//! How the queue is kept full: begun in batches, taken back in batches, drained before it is filled again.
+//! How the queue is kept full: submitting in batches, reaping in batches, draining before refilling.
 
 use experiment::Queue;
 
-/// The queue of a worker. An operation is in it from its beginning until its end is taken notice of.
+/// The queue of a worker. An operation is in it from its start until its completion is reaped.
 #[derive(Debug)]
 pub(super) struct Batches {
     depth: u32,
@@ -11,16 +11,16 @@ pub(super) struct Batches {
     most: u32,
     low: u32,
     queued: u32,
-    /// Ended, and not taken notice of.
+    /// Completed, but not yet reaped.
     ended: u32,
-    /// May still be begun of this batch.
+    /// Operations of this batch that may still start.
     tokens: u32,
-    /// It was full, and is not filled again yet.
+    /// It was full, and is not being refilled yet.
     draining: bool,
 }
 
 impl Batches {
-    /// `None` when each operation goes by itself.
+    /// `None` if every operation goes by itself.
     pub(super) fn new(queue: &Queue, depth: u32) -> Option<Batches> {
         let plain = queue.batch <= 1
             && queue.complete_least <= 1
@@ -40,7 +40,7 @@ impl Batches {
         })
     }
 
-    /// An operation may be begun.
+    /// Whether an operation may start.
     pub(super) fn may_begin(&mut self) -> bool {
         if self.draining || self.queued == self.depth {
             return false;
@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn a_full_queue_waits_for_a_batch_of_endings_or_of_room() {
-        // Begun together, taken together, drained to: endings after which nothing is begun yet, and what is begun after
-        // one more.
+        // Submit batch, reap batch, low-water mark: completions after which nothing starts yet, and number that starts
+        // after one more.
         let cases = [(batches(4, 0, 0, 8), 3, 4), (batches(1, 4, 0, 8), 3, 4), (batches(1, 0, 2, 8), 5, 6)];
         for (mut queue, too_few, begun) in cases {
             assert_eq!(begin_all(&mut queue), 8);
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn what_is_one_by_one_needs_no_batches() {
         assert!(Batches::new(&Queue { batch: 1, low: 8, ..Queue::default() }, 8).is_none());
-        // More at once than there are: the queue empties.
+        // More at once than the depth allows: the queue empties.
         let mut queue = batches(100, 100, 0, 4);
         assert_eq!(begin_all(&mut queue), 4);
         (0..4).for_each(|_| queue.ended());

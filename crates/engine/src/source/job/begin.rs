@@ -1,4 +1,4 @@
-//! What a lane begins: what may hold it back, and which operation comes next.
+//! What a lane starts: what may hold it back, and which operation comes next.
 
 use drivers::{CommitKind, Op};
 use metrics::OpKind;
@@ -11,11 +11,11 @@ use super::stream::{Drawn, direction_of};
 use crate::access::spread;
 use crate::source::think::Thought;
 
-/// The low bits of a generation that a job uses.
+/// The low bits of the generation, used by a job.
 const GENERATIONS: u64 = 0x7fff;
 
 impl State {
-    /// What keeps a lane from the load, if anything does.
+    /// Returns what holds a lane back from the load, if anything does.
     pub(super) fn hold_back(&mut self, lane: u32, now: u64) -> Option<Next> {
         if let Some(thinker) = &mut self.thinker {
             match thinker.look(now, self.in_flight) {
@@ -45,7 +45,7 @@ impl State {
         Some(self.begin(lane, drawn, intended, now))
     }
 
-    /// The next operation of the load; `None` when the phase has changed.
+    /// The next operation of the load; `None` if the phase has changed.
     #[inline]
     pub(super) fn load(&mut self, lane: u32, now: u64) -> Option<Next> {
         if self.bytes >= self.script.limit_bytes || self.ops >= self.script.limit_ops {
@@ -86,7 +86,7 @@ impl State {
         Some(self.begin(lane, drawn, intended, now))
     }
 
-    /// Whose turn it is by the directions' rates.
+    /// The direction whose turn it is by the directions' rates.
     pub(super) fn turn(&mut self, now: u64) -> Turn {
         let State { pace, stream, .. } = self;
         let Some(pace) = pace else { return Turn::Go(0, now) };
@@ -114,7 +114,7 @@ impl State {
         Some(self.begin(lane, drawn, intended, now))
     }
 
-    /// Counts what is drawn.
+    /// Counts a drawn operation.
     #[inline]
     pub(super) fn count(&mut self, drawn: &Drawn) {
         let direction = direction_of(drawn.kind).unwrap_or(0);
@@ -125,7 +125,7 @@ impl State {
         self.all_bytes += drawn.len;
     }
 
-    /// Begins an operation of the load.
+    /// Starts an operation of the load.
     #[inline]
     pub(super) fn begin(&mut self, lane: u32, drawn: Drawn, intended: u64, now: u64) -> Next {
         let comparing = &self.script.comparing;
@@ -157,9 +157,9 @@ impl State {
         self.launch(lane, op, under, intended, now)
     }
 
-    /// The generation of what is written now: of the pass where it is compared; with a check, which may state it in the blocks,
-    /// the number of the write; otherwise drawn, since a count would come to the same again after a pass of as many blocks as
-    /// there are generations.
+    /// The generation of the data being written. If the pass is compared, it is that of the pass; with a check, which
+    /// may store it in the blocks, it is the number of the write; otherwise it is random, since a counter would repeat
+    /// after a pass with as many blocks as there are generations.
     #[inline]
     pub(super) fn generation(&self) -> u32 {
         let number = match self.script.comparing {
@@ -170,7 +170,7 @@ impl State {
         (number & GENERATIONS) as u32
     }
 
-    /// A write is begun: its number within the pass.
+    /// Counts the start of a write and returns its number within the pass.
     #[inline]
     pub(super) fn wrote(&mut self, drawn: &Drawn) -> u64 {
         self.writes += 1;

@@ -1,18 +1,18 @@
-//! Where operations at random go.
+//! Places of random operations.
 
 use experiment::{Amount, Distribution};
 
 use crate::access::permutation::Permutation;
 use crate::access::popularity::{Pareto, Popularity, Zipf};
 
-/// Draws again when a normal variate lies outside the region; then takes the nearest place.
+/// Number of redraws if a normal variate lies outside the region; after that the nearest place is used.
 const TRIES: u32 = 16;
 
 /// A distribution over a number of places.
 #[derive(Clone, Debug)]
 pub(super) enum RandomPlace {
     Even,
-    /// By rank: scattered, or side by side from a place on.
+    /// By rank: scattered, or contiguous from a given place on.
     Ranked {
         popularity: Popularity,
         scatter: Option<Permutation>,
@@ -22,12 +22,12 @@ pub(super) enum RandomPlace {
         middle: f64,
         deviation: f64,
     },
-    /// Sums of shares up to 1; first place and number of places.
+    /// Cumulative shares up to 1, first place and number of places.
     Zoned(Vec<(f64, u64, u64)>),
 }
 
 impl RandomPlace {
-    /// Over `places` places of `unit` bytes in a region of `length` bytes.
+    /// A distribution over `places` places of `unit` bytes in a region of `length` bytes.
     pub(super) fn new(distribution: &Distribution, places: u64, unit: u64, length: u64, seed: u64) -> Self {
         let ranked = |popularity, centre: Option<f64>| {
             let scatter = centre.is_none().then(|| Permutation::new(places.max(1), seed));
@@ -73,7 +73,7 @@ impl RandomPlace {
         }
     }
 
-    /// A place below `places`, which must be above 0 and at most the number that this was made for.
+    /// A place below `places`, which must be above 0 and at most the number given at construction.
     #[inline]
     pub(super) fn draw(&self, random: &mut fastrand::Rng, places: u64) -> u64 {
         match self {
@@ -111,7 +111,7 @@ impl RandomPlace {
 
 /// A standard normal variate (Box and Muller, 1958).
 fn normal(random: &mut fastrand::Rng) -> f64 {
-    // 1 - u lies above 0, so that the logarithm is finite.
+    // 1 - u is above 0, so the logarithm is finite.
     let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.f64()).cos()
 }
@@ -142,7 +142,8 @@ mod tests {
     #[test]
     fn a_normal_distribution_has_its_quantiles_around_its_middle() {
         let seen = counts(&Distribution::Normal { deviation: 10.0, centre: None });
-        // Within one, two and three deviations: 0.6827, 0.9545, 0.9973; standard deviation of a share below 0.0011.
+        // Within one, two and three standard deviations: 0.6827, 0.9545, 0.9973; standard deviation of a share below
+        // 0.0011.
         for (reach, expected) in [(100, 0.6827), (200, 0.9545), (300, 0.9973)] {
             let inside = share(&seen[500 - reach..500 + reach]);
             assert!((inside - expected).abs() < 0.005, "{reach}: {inside}");
@@ -175,7 +176,7 @@ mod tests {
         let favourite = (0..1000).max_by_key(|at| seen[*at]);
         assert_eq!(favourite, Some(250));
         assert!(seen[250] > seen[251] && seen[251] > seen[255]);
-        // The first share h of the places, from the centre on, gets the share 1 - h.
+        // The first share h of the places, starting at the centre, gets the share 1 - h.
         let seen = counts(&Distribution::Pareto { h: 0.2, centre: Some(0.5) });
         assert!((share(&seen[500..700]) - 0.8).abs() < 0.005);
     }

@@ -1,4 +1,4 @@
-//! What the end of an operation leads to.
+//! Consequences of an operation's end.
 
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ impl State {
         }
     }
 
-    /// A lane did not come to begin what it was given.
+    /// A lane could not start the operation it was given.
     pub(super) fn not_begun(&mut self, lane: u32, op: &Op) {
         self.in_flight -= 1;
         let under = std::mem::replace(&mut self.under[lane as usize], Under::Nothing);
@@ -113,7 +113,7 @@ impl State {
     #[cold]
     pub(super) fn failed(&mut self, op: &Op, under: Under, error: &OpError) {
         if op.kind == OpKind::Remove {
-            // Another worker has removed what they share.
+            // Another worker has removed the shared file.
             return;
         }
         if let (Under::Load(number), OpKind::Write, Some(follower)) = (under, op.kind, &mut self.follower) {
@@ -138,7 +138,7 @@ impl State {
         self.end();
     }
 
-    /// Nothing more is begun.
+    /// Nothing more is started.
     pub(super) fn end(&mut self) {
         self.phase = Phase::Over;
         self.lanes.wake_all();

@@ -3,20 +3,20 @@
 use experiment::OnErrors;
 use metrics::{ErrorKind, OpKind};
 
-/// What follows from a failure.
+/// Consequence of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Follows {
-    /// It is overlooked.
+    /// It is ignored.
     Nothing,
-    /// It counts, and the job goes on.
+    /// It counts, and the job continues.
     GoOn,
-    /// The job is over as it was meant to be.
+    /// The job is complete, as intended.
     Full,
     /// The job has failed.
     End,
 }
 
-/// By kind of failure what follows, for reads, writes and comparing.
+/// The consequence of each kind of failure, for reads, writes and comparisons.
 #[derive(Debug)]
 pub(super) struct Policy {
     go_on: [bool; 3],
@@ -54,7 +54,7 @@ impl Policy {
     }
 }
 
-/// The kind under which a system's error is counted, by its name in errno(3).
+/// The error kind for a system error, given by its name in errno(3).
 pub(crate) fn kind_of(name: &str) -> Option<ErrorKind> {
     Some(match name {
         "ETIMEDOUT" | "ETIME" => ErrorKind::TimedOut,

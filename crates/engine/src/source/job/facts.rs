@@ -1,18 +1,18 @@
-//! What is said of a job afterwards.
+//! The report on a job.
 
 use std::ops::Range;
 
 use crate::{JobFacts, JobSpan};
 
 impl JobFacts {
-    /// An operation was begun, this many being in flight with it.
+    /// Counts the start of an operation at this queue depth, itself included.
     #[inline]
     pub(super) fn begun(&mut self, in_flight: u32) {
         let bucket = in_flight.max(1).ilog2().min(6);
         self.depths[bucket as usize] += 1;
     }
 
-    /// An operation of a direction ended in the window, which begins at `window_ns`.
+    /// Counts an operation of a direction that ended in the window, which begins at `window_ns`.
     #[inline]
     pub(super) fn ended(&mut self, direction: usize, span: &Range<u64>, window_ns: u64) {
         let of = match direction {

@@ -1,4 +1,4 @@
-//! What files of one length have in common.
+//! State shared by all files of the same length.
 
 use experiment::{Distribution, Pattern};
 
@@ -7,26 +7,26 @@ use super::pieces::Pieces;
 use super::sizes::Sizes;
 use crate::access::spread;
 
-/// How operations at random find their places in a file, for one length of the part that is used.
+/// How random operations find their places in a file, for one length of the part in use.
 #[derive(Debug)]
 pub(super) struct FileRegion {
     pub length: u64,
-    /// Each block once: of one size, or in pieces of several.
+    /// Each block once: with a single size, or in pieces of several sizes.
     pub once: Option<Once>,
-    /// Otherwise at random, for each direction.
+    /// Otherwise at random, per direction.
     pub chances: [RandomPlace; 3],
 }
 
-/// Blocks of which each comes once a pass.
+/// Blocks that each occur once per pass.
 #[derive(Debug)]
 pub(super) enum Once {
-    /// Of one size, in bytes.
+    /// A single size, in bytes.
     Blocks(u64),
     Pieces(Pieces),
 }
 
 impl Once {
-    /// How many there are in so much room from the beginning on.
+    /// Number of blocks in the first `room` bytes.
     pub(super) fn total(&self, room: u64) -> u64 {
         match self {
             Once::Blocks(bytes) => room / bytes,
@@ -38,24 +38,24 @@ impl Once {
 /// Sizes and units of all directions.
 #[derive(Debug)]
 pub(super) struct Grain {
-    /// Read, write, trim, and their shares of the operations.
+    /// Shares of reads, writes and trims in the operations.
     pub shares: [f64; 3],
     pub sizes: [Sizes; 3],
-    /// Offsets at random are multiples of these.
+    /// Random offsets are multiples of these.
     pub units: [u64; 3],
-    /// Sizes are drawn by order instead: the first for operations in order, the second for those at random.
+    /// Sizes depend on the order instead: the first is for sequential operations, the second for random ones.
     pub by_order: bool,
-    /// The offsets of some direction are asked to be multiples of something else than its size.
+    /// Some direction's offsets must be multiples of something other than its size.
     pub aligned: bool,
 }
 
 impl Grain {
-    /// The sizes of operations at random of a direction.
+    /// The sizes of a direction's random operations.
     pub(super) fn by_chance(&self, direction: usize) -> &Sizes {
         &self.sizes[if self.by_order { 1 } else { direction }]
     }
 
-    /// The sizes of operations in order.
+    /// The sizes of a direction's sequential operations.
     pub(super) fn in_order(&self, direction: usize) -> &Sizes {
         &self.sizes[if self.by_order { 0 } else { direction }]
     }
@@ -68,7 +68,7 @@ impl Grain {
         (0..3).filter(|direction| self.shares[*direction] > 0.0 || self.by_order)
     }
 
-    /// Each block comes once a pass.
+    /// Whether each block occurs once per pass.
     pub(super) fn once(&self, pattern: &Pattern) -> bool {
         let even = [&pattern.distribution.read, &pattern.distribution.write, &pattern.distribution.trim];
         let even = (0..3).all(|d| self.shares[d] == 0.0 || *even[d] == Distribution::Even);

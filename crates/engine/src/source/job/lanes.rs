@@ -1,19 +1,19 @@
-//! The lanes that wait for each other.
+//! Lanes that wait for each other.
 
 use std::collections::VecDeque;
 
 use reactor::{Reactor, Signal};
 
-/// Lanes that are parked, in the order in which they came, and the one that waits for a moment on behalf of all.
+/// Parked lanes in order of arrival, and the one that waits for a point in time on behalf of all.
 #[derive(Debug)]
 pub(super) struct Lanes {
     signals: Vec<Signal>,
     parked: Vec<bool>,
-    /// Lanes that are in the line, parked or not any more.
+    /// Whether each lane is in the queue, parked or no longer so.
     queued: Vec<bool>,
     line: VecDeque<u32>,
     count: u32,
-    /// The lane that waits for a moment.
+    /// The lane that waits for a point in time.
     gate: Option<u32>,
 }
 
@@ -33,7 +33,7 @@ impl Lanes {
         self.signals[lane as usize].clone()
     }
 
-    /// A lane looks again what there is to do.
+    /// A lane checks again for something to do.
     #[inline]
     pub(super) fn looks(&mut self, lane: u32) {
         if self.gate == Some(lane) {
@@ -44,7 +44,7 @@ impl Lanes {
         }
     }
 
-    /// A lane has nothing to do until it is woken.
+    /// Parks a lane that has nothing to do until it is woken.
     pub(super) fn park(&mut self, lane: u32) {
         if !std::mem::replace(&mut self.parked[lane as usize], true) {
             self.count += 1;
@@ -54,7 +54,7 @@ impl Lanes {
         }
     }
 
-    /// True when a lane may wait for a moment on behalf of all; otherwise it is parked.
+    /// Returns true if a lane may wait for a point in time on behalf of all; otherwise it is parked.
     pub(super) fn guard(&mut self, lane: u32) -> bool {
         if self.gate.is_none() {
             self.gate = Some(lane);
@@ -64,7 +64,7 @@ impl Lanes {
         false
     }
 
-    /// Wakes the lane that has been parked the longest.
+    /// Wakes the lane that has been parked longest.
     #[inline]
     pub(super) fn wake_one(&mut self) {
         if self.count > 0 {
@@ -82,7 +82,7 @@ impl Lanes {
         }
     }
 
-    /// Wakes all.
+    /// Wakes all parked lanes.
     #[inline]
     pub(super) fn wake_all(&mut self) {
         if self.count > 0 {

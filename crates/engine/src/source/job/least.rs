@@ -1,11 +1,11 @@
-//! The least rate that a direction must have.
+//! The minimum rate of a direction.
 
 use experiment::{Directions, Rate};
 
-/// For so long after the start nothing is judged.
+/// Settling time after the start, during which nothing is judged.
 const SETTLE_NS: u64 = 2_000_000_000;
 
-/// Counts what a cycle moves.
+/// Counts what moves within a cycle.
 #[derive(Debug)]
 pub(super) struct Least {
     rates: [Option<Rate>; 3],
@@ -17,7 +17,7 @@ pub(super) struct Least {
 }
 
 impl Least {
-    /// `None` when nothing is demanded.
+    /// `None` if no minimum is set.
     pub(super) fn new(rates: &Directions<Option<Rate>>, cycle_s: f64, start_ns: u64) -> Option<Least> {
         let rates = [rates.read, rates.write, rates.trim];
         let cycle_s = if cycle_s > 0.0 { cycle_s } else { 1.0 };
@@ -31,7 +31,8 @@ impl Least {
         })
     }
 
-    /// An operation has ended: the direction that was too slow, with what it had and should have had, if there is one.
+    /// Counts the end of an operation; returns a direction that was too slow, with its actual and its required rate, if
+    /// there is one.
     pub(super) fn ended(&mut self, now: u64, direction: usize, bytes: u64) -> Option<(usize, f64, f64)> {
         self.bytes[direction] += bytes;
         self.ops[direction] += 1;

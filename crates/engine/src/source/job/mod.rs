@@ -1,9 +1,9 @@
-//! A job: one stream of operations that the lanes of a worker share.
+//! A job: one stream of operations shared by the lanes of a worker.
 //!
-//! `stream.rs` draws the operations: which file (`queue.rs`), which direction, where (`place.rs`, `ground.rs`, `pieces.rs`,
-//! `chance.rs`), how large (`sizes.rs`). It does not know the time, so that a copy of it, taken before a pass, says
-//! afterwards what was written. `state.rs` says when a lane may begin (`pace.rs`, `think.rs`, `batch.rs`, `target.rs`), and
-//! when the job goes on to commits, to reading back, to its next pass, to its end.
+//! `stream.rs` draws the operations: which file (`queue.rs`), which direction, where (`place.rs`, `ground.rs`,
+//! `pieces.rs`, `chance.rs`), how large (`sizes.rs`). It does not depend on time, so a copy taken before a pass can
+//! tell afterwards what was written. `state.rs` decides when a lane may start (`pace.rs`, `think.rs`, `batch.rs`,
+//! `target.rs`), and when the job moves on to commits, to reading back, to its next pass, to its end.
 
 mod batch;
 mod begin;
@@ -40,33 +40,33 @@ use crate::source::think::compute;
 use crate::{CheckedBlocks, JobFacts, Schedule, StagePlan, StageWorkload};
 use state::State;
 
-/// What a lane is to do.
+/// A lane's next step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Next {
-    /// This operation, when the schedule says.
+    /// This operation, at the time set by the schedule.
     Op(Op),
-    /// This operation, which was meant to start at this moment.
+    /// This operation, with the given intended start.
     Late(Op, u64),
-    /// Nothing before this moment.
+    /// Nothing before this time.
     Wait(u64),
-    /// Nothing until another lane says so.
+    /// Nothing until another lane wakes it.
     Park,
-    /// Nothing any more.
+    /// Nothing more.
     Done,
 }
 
-/// What the lanes of a worker share of its job.
+/// Job state shared by the lanes of a worker.
 #[derive(Debug)]
 pub(crate) struct JobState {
     state: RefCell<State>,
-    /// Computing, in pauses, takes time only on a real clock.
+    /// Whether computing during pauses takes time, as it does on a real clock only.
     spins: bool,
-    /// The worker's schedule, not the job, says when operations are meant to start.
+    /// The worker's schedule, not the job, sets the intended starts.
     paced: bool,
 }
 
 impl JobState {
-    /// The job of a worker whose lanes begin, and whose window begins, at these times; `None` when the workload is none.
+    /// The job of a worker with the given start of its lanes and of its window; `None` if the workload is no job.
     pub(crate) fn of(
         plan: &StagePlan,
         worker: u32,
@@ -83,7 +83,7 @@ impl JobState {
         })
     }
 
-    /// By how much later than the stage this worker begins.
+    /// This worker's additional start delay.
     pub(crate) fn own_delay_ns(workload: &StageWorkload, worker: u32) -> u64 {
         let StageWorkload::Job(load) = workload else { return 0 };
         let spread_s = load.job.ending.start_delay_spread_s;
@@ -95,7 +95,7 @@ impl JobState {
         (random.f64() * spread_s * 1e9) as u64
     }
 
-    /// What the job did, and what became of the starts that were intended before `end_ns`.
+    /// The facts about the job, and the outcome of the starts intended before `end_ns`.
     pub(crate) fn settle(self, end_ns: u64) -> (JobFacts, CheckedBlocks, ScheduleStats) {
         self.state.into_inner().settle(end_ns)
     }
@@ -127,7 +127,7 @@ impl<'a> JobLane<'a> {
         }
     }
 
-    /// The window ended before the operation's time came.
+    /// The window ended before the operation was due.
     #[cold]
     pub(crate) fn not_begun(&mut self, op: &Op) {
         self.job.state.borrow_mut().not_begun(self.lane, op);
@@ -138,20 +138,20 @@ impl<'a> JobLane<'a> {
         self.job.state.borrow_mut().finished(self.lane, op, span, measured, error);
     }
 
-    /// A commit that is still to be made when the window has ended, once nothing is in flight.
+    /// A commit that is still required after the end of the window, once nothing is in flight.
     pub(crate) fn closing(&mut self) -> Option<Op> {
         self.job.state.borrow_mut().closing(self.lane)
     }
 
-    /// Waits until another lane says that there may be something to do, or until a moment.
+    /// Waits until another lane signals that there may be something to do, or until a deadline.
     pub(crate) async fn park(&mut self, reactor: &Reactor, until_ns: u64) {
         let signal = self.job.state.borrow().signal_of(self.lane);
         signal.clear();
-        // Past the deadline the lane looks for itself.
+        // After the deadline the lane checks for itself.
         let _ = reactor.timeout_at(until_ns, signal.wait()).await;
     }
 
-    /// The other side has ended the load: that is no error, and nothing more is to be begun.
+    /// The other side ended the load, which is no error; nothing more is started.
     pub(crate) fn is_over(&mut self) {
         self.job.state.borrow_mut().end();
     }

@@ -1,4 +1,4 @@
-//! When a job's operations are meant to start: a rate for each direction, and what became of those starts.
+//! When a job's operations should start: a rate per direction, and the outcome of those starts.
 
 use experiment::{Directions, Rate};
 
@@ -9,11 +9,11 @@ use crate::pacer::ScheduleStats;
 #[derive(Debug)]
 pub(super) struct Pace {
     lines: [Option<Line>; 3],
-    /// A direction that was drawn and waits.
+    /// A drawn direction that is waiting.
     wanted: Option<usize>,
-    /// What waits for its rate may let another direction go first.
+    /// Whether a direction that waits for its rate may let another go first.
     gives_way: bool,
-    /// When the measured window begins.
+    /// Start of the measured window.
     window_ns: u64,
     seen: ScheduleStats,
 }
@@ -28,21 +28,21 @@ struct Line {
     moved: u64,
     /// Operations so far.
     begun: u64,
-    /// Independent starts: the next, from the origin on, and the gaps.
+    /// Independent starts: the next one relative to the origin, and the generator of gaps.
     poisson: Option<(f64, fastrand::Rng)>,
 }
 
-/// What a direction's turn is.
+/// Result of asking whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Turn {
-    /// It is meant to start at this moment, which has come.
+    /// This direction, with its intended start, which has been reached.
     Go(usize, u64),
-    /// Nothing before this moment.
+    /// Nothing before this time.
     Wait(u64),
 }
 
 impl Pace {
-    /// `None` when no direction has a rate.
+    /// `None` if no direction has a rate.
     pub(super) fn new(
         rates: &Directions<Option<Rate>>,
         poisson: bool,
@@ -71,7 +71,7 @@ impl Pace {
         })
     }
 
-    /// Which direction's turn it is: `drawn` says which by weight, and is asked only when weights decide.
+    /// The direction whose turn it is; `drawn` draws one by weight, and is only called if weights decide.
     pub(super) fn turn(
         &mut self,
         now: u64,
@@ -80,7 +80,7 @@ impl Pace {
     ) -> Turn {
         let due = |at: usize| self.lines[at].as_ref().map(Line::due);
         if self.gives_way && directions.clone().all(|at| self.lines[at].is_some()) {
-            // The rates say what comes next.
+            // The rates decide what comes next.
             let first = directions.filter_map(|at| due(at).map(|due| (due, at))).min();
             let (due, at) = first.expect("every direction has a rate");
             return if due > now { Turn::Wait(due) } else { Turn::Go(at, due) };
@@ -101,19 +101,19 @@ impl Pace {
         turn
     }
 
-    /// When an operation whose direction is given is meant to start.
+    /// The intended start of an operation in the given direction.
     pub(super) fn of(&self, direction: usize, now: u64) -> u64 {
         self.lines[direction].as_ref().map_or(now, Line::due)
     }
 
-    /// An operation of this many bytes was begun.
+    /// Counts the start of an operation of this many bytes.
     pub(super) fn begun(&mut self, direction: usize, bytes: u64) {
         if let Some(line) = &mut self.lines[direction] {
             let amount = if line.bytes { bytes } else { 1 };
             line.moved += amount;
             line.begun += 1;
             if let Some((due, random)) = &mut line.poisson {
-                // 1 - u lies above 0, so that the logarithm is finite.
+                // 1 - u is above 0, so the logarithm is finite.
                 *due -= (1.0 - random.f64()).ln() * amount as f64 / line.per_ns;
             }
         }
@@ -129,7 +129,7 @@ impl Pace {
         self.seen.begun(intended, now, self.window_ns);
     }
 
-    /// What became of all starts that were intended before `end_ns`; `held` is one that was drawn and has not started.
+    /// Outcome of all starts intended before `end_ns`; `held` is one that was drawn and has not started.
     pub(super) fn settle(mut self, end_ns: u64, held: Option<(usize, u64)>) -> ScheduleStats {
         if let Some((direction, intended)) = held
             && self.lines[direction].is_some()
@@ -144,32 +144,32 @@ impl Pace {
         self.seen
     }
 
-    /// The schedules stand still for so long.
+    /// Delays the schedules by this much.
     pub(super) fn shift(&mut self, by_ns: u64) {
         self.lines.iter_mut().flatten().for_each(|line| line.origin_ns += by_ns);
     }
 }
 
 impl Line {
-    /// Bytes, or operations, of one operation: what they were on average.
+    /// Mean bytes, or operations, per operation so far.
     fn amount(&self) -> f64 {
         if self.bytes && self.begun > 0 { self.moved as f64 / self.begun as f64 } else { 1.0 }
     }
 
-    /// Operations that become due in a span of time, on average; the first at its beginning.
+    /// Mean number of operations that become due in a time span; the first is due at its start.
     #[inline]
     fn due_in(&self, span_ns: u64) -> u64 {
-        // Rounding must not make one of a span's end.
+        // Rounding must not add an operation at the end of the span.
         (span_ns as f64 * self.per_ns / self.amount() - 1e-6).ceil().max(0.0) as u64
     }
 
-    /// Operations that are due at `now` and have not begun.
+    /// Operations due at `now` that have not begun.
     #[inline]
     fn behind(&self, now: u64) -> u64 {
         self.due_in(now.saturating_sub(self.due()))
     }
 
-    /// Counts what was due before the end and did not start.
+    /// Counts starts that were due before the end but did not happen.
     fn settle(&mut self, seen: &mut ScheduleStats, window_ns: u64, end_ns: u64) {
         if self.poisson.is_none() {
             let due = self.due();

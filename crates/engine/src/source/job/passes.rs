@@ -1,4 +1,4 @@
-//! What comes when the load of a pass is done: commits, reading back, the next pass, the end.
+//! What follows the load of a pass: commits, reading back, the next pass, the end.
 
 use drivers::{CommitKind, Op};
 use metrics::OpKind;
@@ -7,7 +7,7 @@ use super::Next;
 use super::state::{Phase, State, Then, Under};
 
 impl State {
-    /// Nothing is left of this pass.
+    /// The load of this pass is complete.
     #[cold]
     pub(super) fn pass_ended(&mut self) -> Option<Next> {
         let commits = self.dirty.iter().any(|dirty| *dirty);
@@ -23,7 +23,7 @@ impl State {
     }
 
     pub(super) fn has_next_pass(&self) -> bool {
-        // As in fio: passes beyond the loops are for what the loops left of one amount.
+        // As in fio, passes beyond the loops cover what the loops left of one amount.
         let amount = self.script.limit_bytes / self.script.loops;
         let left = amount.saturating_sub(self.all_bytes.max(self.bytes));
         let begun = self.bytes < self.script.limit_bytes && self.ops < self.script.limit_ops;
@@ -33,7 +33,7 @@ impl State {
             && (self.passes + 1 < self.script.loops || self.script.goes_round && left >= self.script.most)
     }
 
-    /// What there is to do besides the load; `None` when the phase has changed.
+    /// Work outside the load; `None` if the phase has changed.
     #[cold]
     pub(super) fn beside(&mut self, phase: Phase, lane: u32, now: u64) -> Option<Next> {
         match phase {
@@ -99,7 +99,7 @@ impl State {
         Phase::Load
     }
 
-    /// The commit of the next file that was written, from this one on.
+    /// The commit of the next written file, starting from this one.
     pub(super) fn next_dirty(&mut self, lane: u32, from: usize) -> Option<Op> {
         let at = from + self.dirty[from..].iter().position(|dirty| *dirty)?;
         self.dirty[at] = false;
@@ -110,7 +110,7 @@ impl State {
         Some(Op { commit: CommitKind::Full, ..Op::new(OpKind::Commit, lane, object) })
     }
 
-    /// A commit that is to be made although the window has ended.
+    /// A commit that is required even after the window has ended.
     pub(super) fn closing(&mut self, lane: u32) -> Option<Op> {
         let failed = !self.facts.failures.is_empty();
         if self.in_flight > 0 || failed { None } else { self.next_dirty(lane, 0) }

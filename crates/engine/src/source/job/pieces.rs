@@ -1,15 +1,15 @@
-//! A region in pieces of several sizes, each of which comes once.
+//! Divides a region into pieces of several sizes, each visited once.
 //!
-//! The region is a row of stretches, each of which has every size as often as its share says, in one of a few shuffled
-//! orders; what is left at the end is cut up in the same way, as far as it goes. So the n-th piece is found without a list of
-//! all, the pieces cover everything without overlapping, and the shares of the sizes are exact.
+//! The region is a sequence of stretches. Each stretch has every size as often as its share requires, in one of a few
+//! shuffled orders; the remainder at the end is divided the same way, as far as it goes. The n-th piece can therefore
+//! be found without a list of all, the pieces cover everything without overlap, and the shares of the sizes are exact.
 
 use crate::access::permutation::Permutation;
 use crate::access::spread;
 
-/// Orders in which the pieces of a stretch lie.
+/// Number of different orders of the pieces in a stretch.
 const ORDERS: u64 = 16;
-/// Most pieces of a stretch.
+/// Maximum number of pieces in a stretch.
 const MOST: u64 = 1000;
 
 /// A piece: a size, for operations of one direction.
@@ -17,11 +17,11 @@ const MOST: u64 = 1000;
 pub(super) struct Piece {
     pub offset: u64,
     pub len: u64,
-    /// The direction that it is for; `None`: any.
+    /// The direction it is for; `None` for any.
     pub direction: Option<usize>,
 }
 
-/// A region in pieces.
+/// A region divided into pieces.
 #[derive(Debug)]
 pub(super) struct Pieces {
     orders: Vec<Vec<Piece>>,
@@ -33,7 +33,7 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// `kinds` are sizes, directions and shares; pieces begin at multiples of `unit`.
+    /// `kinds` are sizes, directions and shares; pieces start at multiples of `unit`.
     pub(super) fn new(kinds: &[(u64, Option<usize>, f64)], unit: u64, length: u64, seed: u64) -> Self {
         let counts = counts(kinds);
         let row: Vec<(u64, Option<usize>)> = kinds
@@ -50,7 +50,7 @@ impl Pieces {
             for at in 0..each {
                 let (len, direction) = row[shuffle.at(at) as usize];
                 let left = room - offset;
-                // What does not fit any more is cut to whole units.
+                // A piece that no longer fits is cut to whole units.
                 let len = if len <= left { len } else { left / unit * unit };
                 if len == 0 {
                     break;
@@ -68,7 +68,7 @@ impl Pieces {
         Pieces { orders, each, stretch, stretches, rest, seed }
     }
 
-    /// How many there are.
+    /// Number of pieces.
     pub(super) fn total(&self) -> u64 {
         self.stretches * self.each + self.rest.len() as u64
     }
@@ -84,7 +84,7 @@ impl Pieces {
     }
 }
 
-/// How often each kind comes in a stretch: the fewest that have the shares, or as near as may be.
+/// How often each kind occurs in a stretch: the smallest numbers with these shares, or the best approximation.
 fn counts(kinds: &[(u64, Option<usize>, f64)]) -> Vec<u64> {
     let rounded = |total: u64| kinds.iter().map(move |(_, _, share)| (share * total as f64).round());
     let fits = |total: &u64| {

@@ -1,4 +1,4 @@
-//! Where a worker stands in one of its files.
+//! A worker's position in one of its files.
 
 use experiment::Zones;
 
@@ -7,7 +7,7 @@ use super::sizes::Sizes;
 use crate::access::permutation::Permutation;
 use crate::access::spread;
 
-/// A range of the part of a file that is used, from that part's beginning on, and for which direction.
+/// A range within the used part of a file, relative to that part's start, and its direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Spot {
     pub offset: u64,
@@ -19,32 +19,32 @@ pub(super) struct Spot {
 #[derive(Clone, Debug)]
 pub(super) struct FileState {
     pub object: u64,
-    /// Where the part begins that is used, in bytes.
+    /// Start of the used part, in bytes.
     pub start: u64,
-    /// Which of the grounds it is.
+    /// Index of its ground.
     pub ground: usize,
-    /// End of the last operation of each direction; `None`: there was none.
+    /// End of the last operation in each direction; `None` if there was none.
     ends: [Option<u64>; 3],
-    /// The last operation of each direction.
+    /// The last operation in each direction.
     lasts: [Option<(u64, u64)>; 3],
-    /// The order in which each block comes once, and how many have come.
+    /// The order that visits each block once, and how many have been visited.
     turn: Option<Permutation>,
     position: u64,
-    /// Times that all had come.
+    /// Number of completed passes.
     pass: u64,
-    /// The beginning of the zone in use, and what was moved in it.
+    /// Start of the current zone, and bytes moved in it.
     zone: u64,
     moved: u64,
 }
 
-/// What all files' places depend on.
+/// The parameters for the places in all files.
 #[derive(Debug)]
 pub(super) struct Rules {
     pub grain: Grain,
     pub skip: i64,
     pub zones: Option<Zones>,
     pub seed: u64,
-    /// The last block in order may be shorter.
+    /// The last sequential block may be shorter.
     pub tails: bool,
 }
 
@@ -64,25 +64,25 @@ impl FileState {
         }
     }
 
-    /// From the beginning again.
+    /// Starts again from the beginning.
     pub(super) fn begin(&mut self, pass: u64) {
         let FileState { object, start, ground, .. } = *self;
         *self = FileState { pass, ..FileState::new(object, start, ground) };
     }
 
-    /// Only what has come to its end begins again: the place in order of a direction.
+    /// Restarts only what has reached its end: the sequential position of a direction.
     pub(super) fn rewind(&mut self, direction: usize) {
         self.ends[direction] = None;
     }
 
-    /// All blocks have come: they come again, in another order.
+    /// All blocks were visited: visit them again in a different order.
     pub(super) fn shuffle_again(&mut self) {
         self.turn = None;
         self.position = 0;
         self.pass += 1;
     }
 
-    /// The part that may be used now: its beginning and its length.
+    /// The part that may be used now: its start and length.
     fn window(&self, rules: &Rules, length: u64) -> (u64, u64) {
         match &rules.zones {
             None => (0, length),
@@ -90,7 +90,7 @@ impl FileState {
         }
     }
 
-    /// The operation behind the last one of the direction; `None` at the end.
+    /// The operation after the last one in this direction; `None` at the end.
     pub(super) fn in_order(
         &mut self,
         rules: &Rules,
@@ -103,7 +103,8 @@ impl FileState {
         let offset = match self.ends[direction] {
             None => 0,
             Some(end) if rules.skip == 0 || end == base => end - base,
-            // As in fio: what ends with the region ends the pass, what would begin behind it begins again.
+            // As in fio, an operation that ends with the region ends the pass; one that would start beyond it wraps
+            // around.
             Some(end) if rules.skip > 0 && end - base >= room => return None,
             Some(end) => {
                 let next = (end - base).wrapping_add_signed(rules.skip);
@@ -120,13 +121,13 @@ impl FileState {
         Some(self.used(Spot { offset: base + offset, len, direction }))
     }
 
-    /// The last operation of the direction once more.
+    /// Repeats the last operation in this direction.
     pub(super) fn the_same(&mut self, direction: usize) -> Option<Spot> {
         let (offset, len) = self.lasts[direction]?;
         Some(Spot { offset, len, direction })
     }
 
-    /// An operation at random; `None` when each block has come once.
+    /// A random operation; `None` once each block has been visited.
     #[inline]
     pub(super) fn by_chance(
         &mut self,
@@ -192,7 +193,7 @@ impl FileState {
         spot
     }
 
-    /// Goes on to the next zone when enough was moved in this one.
+    /// Moves to the next zone if enough was moved in this one.
     #[inline]
     pub(super) fn leave_full_zone(&mut self, rules: &Rules, length: u64) {
         if let Some(zones) = &rules.zones
@@ -202,7 +203,7 @@ impl FileState {
         }
     }
 
-    /// Goes on to the next zone; behind the last, to the first.
+    /// Moves to the next zone; after the last, to the first.
     pub(super) fn leave_zone(&mut self, zones: &Zones, length: u64) {
         self.moved = 0;
         self.zone += zones.range + zones.skip;

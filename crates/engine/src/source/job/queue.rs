@@ -6,21 +6,21 @@ use experiment::FileService;
 
 use super::chance::RandomPlace;
 
-/// Draws of a file that is done before any that is not is taken.
+/// Number of draws that may hit a finished file before any unfinished one is taken.
 const TRIES: u32 = 64;
 
-/// The files of a worker that are not done, and the order in which they are used.
+/// A worker's unfinished files, and the order in which they are used.
 #[derive(Clone, Debug)]
 pub(super) struct FileQueue {
     service: Service,
-    /// Operations on a file before the next is chosen.
+    /// Operations on a file before switching to the next.
     each: u32,
     count: u32,
-    /// Files that are open at once.
+    /// Number of files open at once.
     open: usize,
-    /// The open ones; the first is in use.
+    /// The open files; the first is in use.
     active: VecDeque<u32>,
-    /// The next to be opened.
+    /// The next file to open.
     next: u32,
     left: u32,
     random: fastrand::Rng,
@@ -63,7 +63,7 @@ impl FileQueue {
         queue
     }
 
-    /// All files are to be used again.
+    /// Puts all files to use again.
     pub(super) fn begin(&mut self) {
         self.active.clear();
         self.next = 0;
@@ -74,13 +74,13 @@ impl FileQueue {
         self.choose();
     }
 
-    /// The file in use; `None` when all are done.
+    /// The file in use; `None` if all are finished.
     #[inline]
     pub(super) fn current(&self) -> Option<u32> {
         self.active.front().copied()
     }
 
-    /// An operation on the file in use.
+    /// Counts an operation on the file in use.
     #[inline]
     pub(super) fn used(&mut self) {
         if self.count > 1 {
@@ -94,7 +94,7 @@ impl FileQueue {
         }
     }
 
-    /// The file in use has nothing left.
+    /// The file in use is finished.
     pub(super) fn done(&mut self) {
         self.active.pop_front();
         if self.next < self.count {
@@ -133,7 +133,7 @@ impl FileQueue {
 mod tests {
     use super::*;
 
-    /// The files in use, each having this many operations.
+    /// The files in the order of use, each with this many operations.
     fn order(service: FileService, files: &[u32], open: u32) -> Vec<u32> {
         let mut left = files.to_vec();
         let mut queue = FileQueue::new(service, files.len() as u32, open, 1);

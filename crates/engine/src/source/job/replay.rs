@@ -1,4 +1,4 @@
-//! Operations that are given.
+//! Operations from a recording.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::pacer::ScheduleStats;
 pub(super) struct Replaying {
     ops: Arc<[ReplayOp]>,
     at: usize,
-    /// When this pass began.
+    /// Start of this pass.
     origin_ns: u64,
     endless: bool,
-    /// Operations have times.
+    /// Whether operations have times.
     timed: bool,
     window_ns: u64,
     seen: ScheduleStats,
@@ -26,7 +26,7 @@ impl Replaying {
         Replaying { ops, at: 0, origin_ns, endless, timed, window_ns, seen }
     }
 
-    /// The next one, and when it is meant to start; `None` behind the last.
+    /// The next operation and its intended start; `None` after the last.
     pub(super) fn peek(&mut self, now: u64) -> Option<(ReplayOp, u64)> {
         if self.at == self.ops.len() && self.endless {
             self.begin(now);
@@ -36,7 +36,7 @@ impl Replaying {
         Some((op, intended))
     }
 
-    /// That one starts, which was meant to start at `intended`.
+    /// Starts that operation, which was intended at `intended`.
     pub(super) fn advance(&mut self, intended: u64, now: u64) {
         if self.timed {
             self.seen.begun(intended, now, self.window_ns);
@@ -48,7 +48,7 @@ impl Replaying {
         self.at += 1;
     }
 
-    /// What became of all starts that were intended before `end_ns`.
+    /// Outcome of all starts intended before `end_ns`.
     pub(super) fn settle(mut self, end_ns: u64) -> ScheduleStats {
         let age = end_ns.saturating_sub(self.origin_ns);
         for op in self.ops[self.at..].iter().take_while(|op| self.timed && op.at_ns < age) {
@@ -58,7 +58,7 @@ impl Replaying {
         self.seen
     }
 
-    /// All again, from now on.
+    /// Starts over from now on.
     pub(super) fn begin(&mut self, now: u64) {
         (self.at, self.origin_ns) = (0, now);
     }

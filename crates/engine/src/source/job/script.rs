@@ -1,22 +1,22 @@
-//! The numbers of a job that its state looks at again and again.
+//! Numbers of a job that its state needs repeatedly.
 
 use experiment::{Amount, Commits};
 
 use super::stream::{Overwriting, StreamPlan};
 use crate::{JobFile, JobLoad};
 
-/// How much a worker does, and what it does besides.
+/// How much a worker does, and its additional work.
 #[derive(Debug)]
 pub(super) struct Script {
-    /// Bytes of all loops; those of reads and writes count, or of trims when there is nothing else.
+    /// Bytes over all loops; reads and writes count, or trims if there is nothing else.
     pub limit_bytes: u64,
     pub limit_ops: u64,
     pub counts: [bool; 3],
-    /// Passes over the region at least.
+    /// Minimum number of passes over the region.
     pub loops: u64,
-    /// The files are removed between two passes.
+    /// Whether the files are removed between two passes.
     pub unlinks: bool,
-    /// More passes follow until the amount is reached.
+    /// Whether more passes follow until the amount is reached.
     pub goes_round: bool,
     /// The largest block.
     pub most: u64,
@@ -28,19 +28,19 @@ pub(super) struct Script {
 /// What is compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Comparing {
-    /// Some check is asked for.
+    /// A check is requested.
     pub any: bool,
-    /// Reads of a load that does not write are compared.
+    /// Compare the reads of a load that does not write.
     pub reads: bool,
-    /// What was written is read back.
+    /// Read back what was written.
     pub back: bool,
-    /// Nothing is written: what would be written is read.
+    /// Write nothing: read what would be written.
     pub only: bool,
-    /// Read back after this many writes; 0: at the end.
+    /// Read back after this many writes; 0 for the end.
     pub backlog: u64,
     pub batch: u64,
-    /// A pass may write over parts of the blocks that it wrote, which begin and end at multiples of this many bytes, and what is left
-    /// of such a block cannot be compared; 0: it does not, or it can.
+    /// Non-zero if a pass may overwrite parts of its own blocks such that the rest of the block cannot be compared:
+    /// those parts start and end at multiples of this many bytes. 0 if this cannot happen, or the rest can be compared.
     pub overlap_step: u64,
 }
 
@@ -72,7 +72,7 @@ impl Script {
         };
         let writes = drawn[1] || job.pattern.trim_then_write || replays;
         let check = job.check.as_ref();
-        // A replay is not drawn: there is nothing to draw again.
+        // A replay is not drawn, so it cannot be redrawn.
         let back = check.is_some_and(|check| check.after_writes && !check.only) && writes && !replays;
         let framed = check.is_some_and(|check| check.method != experiment::CheckMethod::Fresh);
         let comparing = Comparing {

@@ -1,18 +1,18 @@
-//! What is known of the blocks that a pass writes, where it may write one several times.
+//! Tracks the blocks that a pass writes, where it may write the same one several times.
 
 use super::stream::Drawn;
 use crate::JobFile;
 
-/// Most blocks of which it is remembered whether they were read back: 8 MiB of memory.
+/// Maximum number of blocks tracked as read back: 8 MiB of memory.
 const MOST_SEEN: u64 = 1 << 26;
-/// Most units of which the last write is remembered: 64 MiB of memory.
+/// Maximum number of units whose last write is tracked: 64 MiB of memory.
 const MOST_LAST: u64 = 1 << 23;
 
-/// A worker's files as a row of units of one size.
+/// A worker's files as a sequence of units of one size.
 #[derive(Debug)]
 struct Units {
     bytes: u64,
-    /// For each file where its part begins, and the number of its first unit.
+    /// For each file the start of its part, and the number of its first unit.
     files: Vec<(u64, u64)>,
     total: u64,
 }
@@ -35,7 +35,7 @@ impl Units {
     }
 }
 
-/// Which blocks were read back already: a bit for each.
+/// Which blocks were already read back, one bit each.
 #[derive(Debug)]
 pub(super) struct Seen {
     units: Units,
@@ -43,14 +43,14 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Of blocks of this many bytes; `None` when there are too many: then some are read more than once.
+    /// For blocks of this many bytes; `None` if there are too many: some are then read more than once.
     pub(super) fn new(files: &[JobFile], unit: u64) -> Option<Seen> {
         let units = Units::new(files, unit);
         let words = units.total.div_ceil(64) as usize;
         (units.total <= MOST_SEEN).then(|| Seen { units, bits: vec![0; words] })
     }
 
-    /// True the first time that it is asked about a block.
+    /// Returns true the first time that a block is queried.
     pub(super) fn is_new(&mut self, file: u32, offset: u64) -> bool {
         let bit = self.units.at(file, offset);
         let (word, mask) = (&mut self.bits[(bit / 64) as usize], 1 << (bit % 64));
@@ -64,21 +64,22 @@ impl Seen {
     }
 }
 
-/// Which write of a pass was the last to each unit of the files, where blocks may lie across each other.
+/// The last write of a pass to each unit of the files, where blocks may partly overlap.
 #[derive(Debug)]
 pub(super) struct LastWrites {
     units: Units,
-    /// Number of the write from 1 on; 0: none.
+    /// Number of the write, from 1; 0 for none.
     numbers: Vec<u64>,
-    /// Blocks end where units end. Otherwise neighbours may share a unit, and the earlier one seems to be written over.
+    /// Whether blocks end at unit boundaries. Otherwise neighbours may share a unit, and the earlier one appears
+    /// overwritten.
     exact: bool,
 }
 
 impl LastWrites {
-    /// Blocks begin and end at multiples of `unit` bytes. Of very many units several become one.
+    /// Blocks start and end at multiples of `unit` bytes. Too many units are combined into larger ones.
     pub(super) fn new(files: &[JobFile], unit: u64) -> LastWrites {
         let total: u64 = files.iter().map(|file| file.length / unit + 1).fold(0, u64::saturating_add);
-        // Each file has one unit more than its length needs.
+        // Each file needs one unit more than its length requires.
         let room = MOST_LAST.saturating_sub(files.len() as u64).max(1);
         let together = if total <= MOST_LAST { 1 } else { total.div_ceil(room) };
         let units = Units::new(files, unit.saturating_mul(together));
@@ -86,18 +87,18 @@ impl LastWrites {
         LastWrites { units, numbers, exact: together == 1 }
     }
 
-    /// A block is written by the write of this number.
+    /// Records that the write with this number wrote a block.
     pub(super) fn wrote(&mut self, block: &Drawn, number: u64) {
         let range = self.range(block);
         self.numbers[range].fill(number + 1);
     }
 
-    /// Nothing was written over the block since the write of this number.
+    /// Whether nothing was written over the block after the write with this number.
     pub(super) fn is_whole(&self, block: &Drawn, number: u64) -> bool {
         self.numbers[self.range(block)].iter().all(|last| *last == number + 1)
     }
 
-    /// What is not whole was written over for certain.
+    /// Whether a block that is not whole was certainly overwritten.
     pub(super) fn is_exact(&self) -> bool {
         self.exact
     }

@@ -1,10 +1,10 @@
-//! Sizes of blocks of one direction.
+//! Block sizes of one direction.
 
 use experiment::SizeChoice;
 
 use super::stream::common_divisor;
 
-/// Sizes that a wide range stands for where they must be listed.
+/// Number of sizes that represent a wide range where a list is needed.
 const LISTED: u64 = 256;
 
 /// Draws sizes, in bytes.
@@ -17,7 +17,7 @@ pub(super) enum Sizes {
         step: u64,
         count: u64,
     },
-    /// Sums of weights up to 1, and sizes.
+    /// Cumulative weights up to 1, and sizes.
     Split(Vec<(f64, u64)>),
 }
 
@@ -59,7 +59,7 @@ impl Sizes {
         }
     }
 
-    /// What every size is a multiple of.
+    /// A common divisor of all sizes.
     pub(super) fn step(&self) -> u64 {
         match self {
             Sizes::Fixed(bytes) => *bytes,
@@ -68,7 +68,7 @@ impl Sizes {
         }
     }
 
-    /// A size that fits into so much room; `None` when not even the least does.
+    /// A size that fits into `room`; `None` if not even the smallest does.
     #[inline]
     pub(super) fn draw(&self, random: &mut fastrand::Rng, room: u64) -> Option<u64> {
         match self {
@@ -80,14 +80,14 @@ impl Sizes {
             Sizes::Split(sizes) => {
                 let drawn = random.f64();
                 let at = sizes.iter().position(|(below, _)| drawn < *below).unwrap_or(sizes.len() - 1);
-                // One that does not fit gives way to the next that does.
+                // A size that does not fit is replaced by the next one that does.
                 let turn = sizes[at..].iter().chain(&sizes[..at]);
                 turn.map(|(_, bytes)| *bytes).find(|bytes| *bytes <= room)
             }
         }
     }
 
-    /// The sizes with their shares; of a wide range, evenly chosen ones.
+    /// The sizes with their shares; a wide range is represented by evenly spaced ones.
     pub(super) fn listed(&self) -> Vec<(u64, f64)> {
         match self {
             Sizes::Fixed(bytes) => vec![(*bytes, 1.0)],

@@ -1,4 +1,4 @@
-//! Where a worker's job stands, and what each of its lanes may do.
+//! The state of a worker's job, and what each of its lanes may do.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ use crate::pacer::ScheduleStats;
 use crate::source::think::Thinker;
 use crate::{CheckedBlocks, JobFacts, JobLoad, Schedule};
 
-/// A range of a file that an operation in flight is about.
+/// The range of a file affected by an operation in flight.
 pub(super) type InFlight = (u64, Range<u64>);
 
 /// A worker's job.
@@ -40,31 +40,31 @@ pub(super) struct State {
     /// What each lane is doing.
     pub(super) under: Vec<Under>,
     pub(super) in_flight: u32,
-    /// Something may hold lanes back: the four below, or a replay with times.
+    /// Whether something may hold lanes back: the four below, or a replay with times.
     pub(super) guarded: bool,
     pub(super) pace: Option<Pace>,
     pub(super) thinker: Option<Thinker>,
     pub(super) batches: Option<Batches>,
     pub(super) search: Option<Search>,
-    /// Ranges in flight, where none may overlap, and what waits for one of them.
+    /// Ranges in flight, if none may overlap, and what waits for one of them.
     pub(super) ranges: Option<Vec<Option<InFlight>>>,
     pub(super) held: Option<(Drawn, u64)>,
     pub(super) pauses_stop_schedule: bool,
     pub(super) spin_ns: u64,
     pub(super) least: Option<Least>,
-    /// Begun: bytes and operations that count, bytes of everything, writes.
+    /// Started: bytes and operations that count, bytes of everything, writes.
     pub(super) bytes: u64,
     pub(super) ops: u64,
     pub(super) all_bytes: u64,
     pub(super) writes: u64,
     pub(super) passes: u64,
-    /// What was begun when the pass began.
+    /// What had been started when the pass began.
     pub(super) pass_bytes: u64,
-    /// The commit that follows.
+    /// The next commit.
     pub(super) commit: Option<CommitKind>,
     pub(super) last_write: Option<Drawn>,
     pub(super) range_from: u64,
-    /// Files that were written since their last commit at an end.
+    /// Files written since their last final commit.
     pub(super) dirty: Vec<bool>,
     pub(super) facts: JobFacts,
     pub(super) checked: CheckedBlocks,
@@ -73,11 +73,11 @@ pub(super) struct State {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Phase {
     Load,
-    /// Nothing is begun until nothing is in flight; then what?
+    /// Nothing starts until nothing is in flight; then comes this.
     Settle(Then),
-    /// The files that were written are committed, from this one on.
+    /// Commits the files that were written, from this one on.
     Commit(usize),
-    /// The files are removed before the next pass makes them again, from this one on.
+    /// Removes the files, from this one on, before the next pass recreates them.
     Unlink(usize),
     /// Reads back up to this many writes.
     Back {
@@ -95,7 +95,7 @@ pub(super) enum Then {
         load: bool,
     },
     NextPass,
-    /// The files are removed.
+    /// The files have been removed.
     Unlinked,
 }
 
@@ -103,7 +103,7 @@ pub(super) enum Then {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Under {
     Nothing,
-    /// An operation of the load; of a write its number within the pass.
+    /// An operation of the load; for a write, its number within the pass.
     Load(u64),
     Commit,
     /// A comparing read.
@@ -139,12 +139,12 @@ impl State {
             (0, Some(seen)) => Overwritten::Whole(seen),
             (step, _) => Overwritten::InPart(LastWrites::new(files, step)),
         };
-        // Of two blocks that lie across each other it must be known which was written last.
+        // With partly overlapping blocks, the order of writes must be known.
         let in_order = job.pattern.no_overlap || matches!(overwritten, Overwritten::InPart(_));
         let thinker = pace.think.as_ref().and_then(|think| Thinker::new(think, start_ns));
         let pacer = match schedule {
             Schedule::Directions { rates, poisson } => {
-                // One rate is usually given for all directions; only what the job does can keep it.
+                // One rate usually covers all directions; only those that the job uses can keep it.
                 let mut done = *rates;
                 let drawn = |direction| stream.plan().directions().any(|one| one == direction);
                 let both = job.pattern.trim_then_write;
@@ -206,13 +206,13 @@ impl State {
         self.lanes.signal_of(lane)
     }
 
-    /// Time to be spent computing before anything else.
+    /// Time to spend computing before anything else.
     #[inline]
     pub(super) fn take_spin(&mut self) -> u64 {
         std::mem::take(&mut self.spin_ns)
     }
 
-    /// What a lane that is free is to do.
+    /// The next step of a free lane.
     #[inline]
     pub(super) fn next(&mut self, lane: u32, now: u64) -> Next {
         self.lanes.looks(lane);
@@ -247,7 +247,7 @@ impl State {
         self.ranges.as_ref().is_some_and(|ranges| ranges.iter().flatten().any(crosses))
     }
 
-    /// What the job did, and what became of the starts that were intended before `end_ns`.
+    /// The facts about the job, and the outcome of the starts intended before `end_ns`.
     pub(super) fn settle(mut self, end_ns: u64) -> (JobFacts, CheckedBlocks, ScheduleStats) {
         self.facts.found_depth = self.search.map(|search| search.depth());
         let held = self.held.map(|(drawn, intended)| (direction_of(drawn.kind).unwrap_or(0), intended));

@@ -1,5 +1,4 @@
-//! The operations of a worker, one after the other: what is drawn does not depend on the time, so that a copy of the stream
-//! draws the same again.
+//! A worker's operations in sequence: draws do not depend on time, so that a copy of the stream draws the same again.
 
 use std::rc::Rc;
 
@@ -38,13 +37,13 @@ pub(super) struct Drawn {
     pub len: u64,
 }
 
-/// Whether a pass may write over what it wrote.
+/// Whether a pass may overwrite its own writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Overwriting {
     Never,
     /// Whole blocks of this many bytes.
     Whole(u64),
-    /// Also parts of blocks, which begin and end at multiples of this many bytes.
+    /// Also parts of blocks, which start and end at multiples of this many bytes.
     InPart(u64),
 }
 
@@ -54,32 +53,32 @@ pub(super) struct Stream {
     plan: Rc<StreamPlan>,
     files: Vec<FileState>,
     queue: FileQueue,
-    /// Which direction, where, how large.
+    /// Generator for direction, place and size.
     mix: fastrand::Rng,
     places: fastrand::Rng,
     sizes: fastrand::Rng,
-    /// Operations in order that follow the last one at random.
+    /// Sequential operations left after the last random one.
     run_left: u32,
     /// The write that follows a trim.
     pending: Option<Drawn>,
     pass: u64,
 }
 
-/// What does not change.
+/// The constant part.
 #[derive(Debug)]
 pub(super) struct StreamPlan {
     grounds: Vec<FileRegion>,
     pub rules: Rules,
-    /// Directions, and the sums of their weights up to 1.
+    /// Directions with cumulative weights up to 1.
     mix: Vec<(f64, usize)>,
     random: bool,
     run: u32,
     run_identical: bool,
     percent_random: [f64; 3],
     trim_then_write: bool,
-    /// What comes to its end begins again.
+    /// What reaches its end starts again.
     endless: bool,
-    /// Places in order begin again, each direction for itself.
+    /// Sequential positions start again, separately for each direction.
     rewinds: bool,
 }
 
@@ -122,12 +121,12 @@ impl StreamPlan {
         (Rc::new(plan), states)
     }
 
-    /// Directions that are drawn.
+    /// The directions that are drawn.
     pub(super) fn directions(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.mix.iter().map(|(_, direction)| *direction)
     }
 
-    /// Whether a pass may write over what it wrote.
+    /// Whether a pass may overwrite its own writes.
     pub(super) fn overwriting(&self, pattern: &Pattern) -> Overwriting {
         let grain = &self.rules.grain;
         let sizes = if grain.by_order { &grain.sizes[..2] } else { &grain.sizes[1..2] };
@@ -142,7 +141,7 @@ impl StreamPlan {
         }
     }
 
-    /// What writes of these sizes begin and end at multiples of.
+    /// The unit that all boundaries of writes with these sizes are multiples of.
     fn step_of_writes(&self, sizes: &[Sizes]) -> u64 {
         let Rules { grain, skip, zones, .. } = &self.rules;
         let zones = zones.map_or([0, 0], |zones| [zones.range, zones.skip]);
@@ -175,7 +174,7 @@ fn grain(load: &JobLoad) -> Grain {
         }
     }
     if load.job.pattern.trim_then_write {
-        // The writes follow the trims: they are not drawn.
+        // The writes follow the trims and are not drawn.
         shares = [0.0, 0.0, 1.0];
     }
     Grain { shares, sizes, units, by_order, aligned: align.iter().any(|align| *align > 0) }
@@ -205,22 +204,22 @@ impl Stream {
         &self.plan
     }
 
-    /// The same, which can be held while the stream is drawn from.
+    /// The plan as a shared pointer, which can be held while drawing from the stream.
     pub(super) fn plan_rc(&self) -> Rc<StreamPlan> {
         Rc::clone(&self.plan)
     }
 
-    /// Number of a file for operations.
+    /// A file's number in operations.
     pub(super) fn object(&self, file: usize) -> u64 {
         self.files[file].object
     }
 
-    /// The direction that the next operation must have, whatever the weights say.
+    /// The direction that the next operation must have regardless of weights.
     pub(super) fn given_direction(&self) -> Option<usize> {
         self.pending.map(|_| 1)
     }
 
-    /// Everything once more, from the beginning.
+    /// Starts the next pass from the beginning.
     pub(super) fn next_pass(&mut self) {
         self.pass += 1;
         self.files.iter_mut().for_each(|file| file.begin(self.pass << 32));
@@ -228,7 +227,7 @@ impl Stream {
         (self.run_left, self.pending) = (0, None);
     }
 
-    /// The direction that the next operation has by weight. Drawing it again gives another.
+    /// Draws the next direction by weight. Each call draws again.
     #[inline]
     pub(super) fn draw_direction(&mut self) -> usize {
         if self.pending.is_some() {
@@ -242,8 +241,8 @@ impl Stream {
         mix.iter().find(|(below, _)| drawn < *below).unwrap_or(&mix[mix.len() - 1]).1
     }
 
-    /// The next operation of this direction; `None` when nothing is left. (Where pieces of the region belong to directions,
-    /// it may be of another one.)
+    /// The next operation in this direction; `None` if nothing is left. (Where pieces of the region belong to
+    /// directions, it may have a different one.)
     #[inline]
     pub(super) fn next(&mut self, direction: usize) -> Option<Drawn> {
         if let Some(write) = self.pending.take() {
@@ -285,7 +284,7 @@ impl Stream {
         self.by_turns(number, direction)
     }
 
-    /// At random now and then, in order between.
+    /// Random now and then, sequential in between.
     fn by_turns(&mut self, number: u32, direction: usize) -> Option<Spot> {
         let plan = &*self.plan;
         let file = &mut self.files[number as usize];
@@ -313,7 +312,7 @@ impl Stream {
         if spot.is_some() { spot } else { self.again(number, direction, true) }
     }
 
-    /// What has come to its end goes on, where the load is to: in the next zone, or from its beginning.
+    /// Continues what has reached its end, if the load is to go on: in the next zone, or from its beginning.
     #[cold]
     fn again(&mut self, number: u32, direction: usize, by_chance: bool) -> Option<Spot> {
         let plan = &*self.plan;

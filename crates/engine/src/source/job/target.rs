@@ -1,12 +1,11 @@
-//! Looks for the deepest queue at which operations are fast enough.
+//! Searches for the deepest queue at which operations are fast enough.
 
 use experiment::LatencyTarget;
 
-/// Windows that must go well at the depth below the least bad one before that one is tried again.
+/// Good windows required just below the lowest bad depth before that depth is tried again.
 const STABLE: u32 = 3;
 
-/// The search: the depth is doubled while all goes well, then halves the way between the deepest that was good and the
-/// least that was bad.
+/// The search: doubles the depth while all goes well, then bisects between the deepest good and the lowest bad depth.
 #[derive(Debug)]
 pub(super) struct Search {
     target_ns: u64,
@@ -16,27 +15,27 @@ pub(super) struct Search {
     most: u32,
     depth: u32,
     good: u32,
-    /// The least depth that was bad; above the most that there is when none was.
+    /// The lowest bad depth; above the maximum if there was none.
     bad: u32,
     stable: u32,
     window_from_ns: u64,
     seen: u64,
     slow: u64,
-    /// The depth in use is the one; the load goes on for a window more.
+    /// The current depth is the result; the load continues for one more window.
     last_window: bool,
     settle: bool,
 }
 
-/// What a window led to.
+/// The outcome of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found {
-    /// Nothing yet.
+    /// No decision yet.
     Nothing,
     /// The depth changed.
     Changed,
-    /// This is the depth, and the job is over.
+    /// This is the result, and the job is over.
     Depth,
-    /// Not even one operation at a time is fast enough.
+    /// Not even a single operation at a time is fast enough.
     None,
 }
 
@@ -61,12 +60,13 @@ impl Search {
         }
     }
 
-    /// The depth in use.
+    /// The current depth.
     pub(super) fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// An operation may be begun, this many being in flight. After a lower depth was set all of them end first.
+    /// Whether an operation may start with this many in flight. After the depth was lowered, all of them must end
+    /// first.
     pub(super) fn may_begin(&mut self, now: u64, in_flight: u32) -> bool {
         if self.settle && in_flight == 0 {
             self.settle = false;
@@ -78,7 +78,7 @@ impl Search {
     /// An operation has ended.
     pub(super) fn ended(&mut self, now: u64, latency_ns: u64) -> Found {
         if self.settle {
-            // It was begun at the depth before.
+            // It was started at the previous depth.
             return Found::Nothing;
         }
         self.seen += 1;
@@ -140,7 +140,7 @@ mod tests {
 
     const WINDOW: u64 = 1_000_000;
 
-    /// The depth that is found when depths up to `fast` are fast enough, and the depths on the way.
+    /// The depth found if depths up to `fast` are fast enough, and the depths tried.
     fn search(most: u32, fast: u32) -> (Found, Vec<u32>) {
         let target = LatencyTarget { target_s: 1e-3, window_s: 1e-3, percentile: 100.0, run_on: false };
         let mut search = Search::new(&target, most, 0);
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_depth_is_doubled_then_narrowed_down() {
-        // 1, 2, 4, 8 go well, 16 does not; 12, 10 are between; 11 is too deep.
+        // 1, 2, 4, 8 are good, 16 is not; 12, 10 are in between; 11 is too deep.
         let (found, way) = search(32, 10);
         assert_eq!(found, Found::Depth);
         assert_eq!(way, [1, 2, 4, 8, 16, 12, 10, 11, 10, 10, 10]);

@@ -1,32 +1,32 @@
-//! Reading back what was written: a copy of the stream, which follows it.
+//! Reads back what was written, using a copy of the stream that follows it.
 
 use super::seen::{LastWrites, Seen};
 use super::stream::{Drawn, Stream};
 use crate::written::UncertainRanges;
 use metrics::OpKind;
 
-/// What a pass wrote, and how much of it was read back. All writes of a pass have one generation.
+/// The writes of a pass, and how many of them were read back. All writes of a pass have one generation.
 #[derive(Debug)]
 pub(super) struct Follower {
-    /// The stream as it was when the pass began, gone on to where reading back has come.
+    /// The stream as it was at the start of the pass, advanced to the current position of reading back.
     stream: Stream,
-    /// Writes begun, and of them those that were read back or left out.
+    /// Writes started, and how many of them were read back or skipped.
     pub written: u64,
     pub read: u64,
-    /// Numbers of writes that failed, so that their blocks are not judged.
+    /// Numbers of failed writes, whose blocks are not judged.
     doubts: UncertainRanges,
-    /// What a pass may do to its own blocks.
+    /// How a pass may overwrite its own blocks.
     overwritten: Overwritten,
 }
 
-/// How what a pass wrote is told from what it wrote over.
+/// How to tell the blocks of a pass from those it overwrote.
 #[derive(Debug)]
 pub(super) enum Overwritten {
-    /// Nothing is, or each write may be compared.
+    /// Nothing is overwritten, or every write can be compared.
     Nothing,
     /// Whole blocks, which are read back once.
     Whole(Seen),
-    /// Parts of blocks: only what is whole is read back.
+    /// Parts of blocks: only whole ones are read back.
     InPart(LastWrites),
 }
 
@@ -41,7 +41,7 @@ impl Follower {
         }
     }
 
-    /// A write is begun: its number within the pass.
+    /// Counts the start of a write and returns its number within the pass.
     pub(super) fn wrote(&mut self, drawn: &Drawn) -> u64 {
         let number = self.written;
         self.written += 1;
@@ -51,7 +51,7 @@ impl Follower {
         number
     }
 
-    /// Another pass begins.
+    /// Starts another pass.
     pub(super) fn begin(&mut self, stream: &Stream) {
         self.stream.clone_from(stream);
         (self.written, self.read) = (0, 0);
@@ -63,13 +63,13 @@ impl Follower {
         }
     }
 
-    /// A write with this number did not end well.
+    /// Marks the write with this number as failed.
     pub(super) fn doubt(&mut self, number: u64) {
         self.doubts.insert(number);
     }
 
-    /// The next block to be read back, before this many writes; `None` when there is none. Those that are not judged are
-    /// counted in `uncertain`.
+    /// The next block to read back, up to this number of writes; `None` if there is none. Blocks that are not judged
+    /// are counted in `uncertain`.
     pub(super) fn next(&mut self, until: u64, uncertain: &mut u64) -> Option<Drawn> {
         while self.read < until {
             let direction = self.stream.draw_direction();

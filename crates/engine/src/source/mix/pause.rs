@@ -1,4 +1,4 @@
-//! A lane of a mix that pauses: each lane for itself, as users do who look at what they got.
+//! A mix lane with pauses: each lane pauses independently, like users who look at what they received.
 
 use drivers::Op;
 use metrics::ErrorKind;
@@ -7,12 +7,12 @@ use super::Mixer;
 use crate::source::Next;
 use crate::source::think::{Thinker, Thought, compute};
 
-/// A lane of a mix, and when it pauses.
+/// A mix lane, with the schedule of its pauses.
 #[derive(Debug)]
 pub(crate) struct PausingMixer<'a> {
     mixer: Mixer<'a>,
     thinker: Thinker,
-    /// Computing takes time only on a real clock.
+    /// Whether computing takes time, as it does on a real clock only.
     spins: bool,
 }
 

@@ -10,18 +10,18 @@ use crate::share::Shares;
 use crate::written::{Rules, WriteLedger};
 use crate::{DataShape, Mix};
 
-/// A mix with what is drawn from prepared.
+/// A mix with precomputed tables for drawing.
 #[derive(Debug)]
 pub(crate) struct MixDraws {
     pub mix: Mix,
     pub ops: Vec<DrawnOp>,
     pub sizes: Vec<DrawnSize>,
     pub items: Index,
-    /// How content is kept track of; `None` when it is not, or when nothing changes it.
+    /// How content is tracked; `None` if it is not, or if nothing changes it.
     pub rules: Option<Rules>,
 }
 
-/// An operation, and the sum of the weights up to it.
+/// An operation with its cumulative weight.
 #[derive(Debug)]
 pub(crate) struct DrawnOp {
     below: f64,
@@ -40,7 +40,7 @@ pub(crate) enum Role {
     Commit,
 }
 
-/// A block size, the sum of the weights up to it, and all blocks of that size.
+/// A block size with its cumulative weight, and all blocks of that size.
 #[derive(Debug)]
 pub(crate) struct DrawnSize {
     below: f64,
@@ -76,7 +76,7 @@ impl MixDraws {
         MixDraws { ops, sizes: sizes.collect(), items: mix.data_set.items(), rules, mix: mix.clone() }
     }
 
-    /// The one operation that there is for any lane, where nothing is drawn and nothing is changed.
+    /// The only possible operation of any lane, if nothing is drawn and nothing changes.
     pub(crate) fn only(&self) -> Option<Op> {
         let [DrawnOp { kind, role, .. }] = &*self.ops else { return None };
         let field = match (role, &*self.sizes) {
@@ -114,7 +114,7 @@ impl MixDraws {
         self.rules.is_some()
     }
 
-    /// The units that content is kept track of in: blocks, or whole objects.
+    /// Number of units in which content is tracked: blocks, or whole objects.
     fn units(&self) -> u64 {
         match self.rules.as_ref().and_then(|rules| rules.block_bytes) {
             Some(_) => self.sizes[0].blocks.total(),
@@ -122,7 +122,7 @@ impl MixDraws {
         }
     }
 
-    /// The book of a lane.
+    /// The ledger of a lane.
     pub(crate) fn book(&self, number: u64, lanes: u64) -> Option<WriteLedger> {
         let share = Shares { total: self.units(), parts: lanes }.of(number);
         self.rules.clone().map(|rules| WriteLedger::new(rules, share))
@@ -136,7 +136,7 @@ impl MixDraws {
         }
     }
 
-    /// What writes a unit, and where it lies.
+    /// The operation that writes a unit, and the unit's location.
     pub(super) fn place_of_unit(&self, unit: u64) -> (OpKind, Place) {
         match self.rules.as_ref().and_then(|rules| rules.block_bytes) {
             Some(_) => (OpKind::Write, self.sizes[0].blocks.place(unit)),
@@ -144,7 +144,7 @@ impl MixDraws {
         }
     }
 
-    /// What makes a new file or object, and of what size.
+    /// The operation that creates a new file or object, and its size.
     pub(super) fn makes(&self) -> (OpKind, u64) {
         match self.mix.data_set.shape() {
             DataShape::Objects { object_bytes } => (OpKind::Put, object_bytes),
@@ -153,17 +153,17 @@ impl MixDraws {
     }
 }
 
-/// The first whose sum of weights is above an even draw.
+/// The first entry whose cumulative weight exceeds a uniform draw.
 #[inline]
 fn draw(below: impl ExactSizeIterator<Item = f64>, random: &mut fastrand::Rng) -> usize {
     let mut below = below;
-    // Rounding may leave the last a little below 1: it takes what is left.
+    // Rounding may leave the last slightly below 1: it takes the remainder.
     let last = below.len() - 1;
     let drawn = random.f64();
     below.position(|below| drawn < below).unwrap_or(last)
 }
 
-/// From what a lane draws its places: `total` blocks or items.
+/// The range from which a lane draws its places: `total` blocks or items.
 pub(super) fn field_of(
     plan: &MixDraws,
     total: u64,
@@ -174,14 +174,14 @@ pub(super) fn field_of(
 ) -> Field {
     let keep_to_share = plan.keeps_book();
     let share = if keep_to_share {
-        // The same files or blocks that the lane's book is about, in places of this size.
+        // The same files or blocks as in the lane's ledger, in places of this size.
         let (units, each) = (plan.units(), total / plan.units().max(1));
         let share = Shares { total: units, parts: lanes }.of(number);
         share.start * each..share.end * each
     } else {
         Shares { total, parts: lanes }.of(number)
     };
-    // What is popular is the same for every operation; what comes in turn begins anew for each.
+    // Popular places are the same for every operation; sequential orders start separately for each.
     let seed = match plan.mix.access {
         Access::Zipf { .. } | Access::Pareto { .. } | Access::Hotspot { .. } => plan.mix.seed,
         _ => plan.mix.seed ^ salt << 56,

@@ -1,8 +1,8 @@
-//! One block behind the other, of changing sizes, through all files or objects.
+//! Consecutive blocks of varying sizes, through all files or objects.
 
 use crate::data_set::{Index, Place};
 
-/// Where a lane is.
+/// A lane's position.
 #[derive(Debug)]
 pub(super) struct Stream {
     item: u64,
@@ -10,7 +10,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Begins with a file or object.
+    /// Starts with the given file or object.
     pub(super) fn new(item: u64) -> Self {
         Stream { item, offset: 0 }
     }
