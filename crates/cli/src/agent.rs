@@ -1,4 +1,4 @@
-//! `manometer agent`: this host's side of a run that another manometer leads, over standard input and output.
+//! `manometer agent`: this host's side of a run coordinated by another manometer, over standard input and output.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub struct AgentArguments {
     pub idle: Option<u64>,
 }
 
-/// Serves until the other side ends it or is gone; the process's exit code.
+/// Serves until the coordinator ends it or is gone; returns the process's exit code.
 pub fn run(arguments: &AgentArguments, messages: &Messages) -> u8 {
     if let Some(quiet_s) = arguments.idle {
         return match fleet::launch::idle(quiet_s) {
@@ -58,7 +58,7 @@ pub fn run(arguments: &AgentArguments, messages: &Messages) -> u8 {
     }
 }
 
-/// Standard input and output as descriptors of our own. What anything else prints goes to standard error.
+/// Standard input and output as descriptors of our own. Anything else that is printed goes to standard error.
 fn pipe() -> std::io::Result<(OwnedFd, OwnedFd)> {
     let input = std::io::stdin().as_fd().try_clone_to_owned()?;
     let output = std::io::stdout().as_fd().try_clone_to_owned()?;
@@ -66,7 +66,7 @@ fn pipe() -> std::io::Result<(OwnedFd, OwnedFd)> {
     Ok((input, output))
 }
 
-/// A signal means that nobody leads any more; a second one ends the process as if nobody listened.
+/// A signal means that the coordinator is gone; a second one ends the process as if nobody listened.
 fn listen(leaving: &Leaving) -> std::io::Result<()> {
     let leaving = leaving.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;

@@ -1,4 +1,4 @@
-//! `manometer cleanup`: finishes what killed runs left behind, as their journals list it.
+//! `manometer cleanup`: removes what killed runs left behind, as listed in their journals.
 
 mod heartbeat;
 
@@ -60,7 +60,7 @@ pub struct CleanupArguments {
     s3_tls_fingerprint: Option<String>,
 }
 
-/// Makes the clean-up; the process's exit code.
+/// Runs the clean-up; returns the process's exit code.
 pub fn run(arguments: CleanupArguments, messages: &Messages) -> u8 {
     let forgotten = arguments.forget.clone();
     let flag = arguments.journal_dir.as_ref().map(|path| format!(" --journal-dir {}", path.display()));
@@ -97,7 +97,7 @@ pub fn run(arguments: CleanupArguments, messages: &Messages) -> u8 {
     }
 }
 
-/// What can be done about journals that could not be finished.
+/// What the user can do about journals that could not be cleaned up.
 fn way_out(report: &CleanupReport, flag: &str) -> String {
     let runs: Vec<String> = report.unfinished.iter().map(|run| format!(" --forget {run}")).collect();
     format!(
@@ -107,7 +107,7 @@ fn way_out(report: &CleanupReport, flag: &str) -> String {
     )
 }
 
-/// Deletes the journals of these runs and says what they listed.
+/// Deletes the journals of these runs and prints what they listed.
 fn forget(journal: &Journal, runs: &[RunId], messages: &Messages) -> u8 {
     let mut code = 0;
     for run in runs {
@@ -171,7 +171,7 @@ fn prepare(arguments: CleanupArguments) -> Result<(Journal, CleanupOptions, Keys
     Ok((Journal::open(&directory)?, options, keys))
 }
 
-/// The secrets that a journal does not hold, and the protocols to use them with.
+/// Secrets that journals do not contain, and the protocols to use them with.
 struct Keys {
     token: Option<ApiSecret>,
     removal: Removal,
@@ -202,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    /// A run that was killed after it made a directory: cleanup removes it and what manometer put there.
+    /// A run that was killed after creating a directory: cleanup removes the directory and what manometer put there.
     #[test]
     fn a_local_directory_of_a_killed_run_is_removed() {
         let scratch = tempfile::tempdir().unwrap();

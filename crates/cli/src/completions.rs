@@ -1,4 +1,4 @@
-//! `manometer completions`: what a shell needs to complete commands and flags.
+//! `manometer completions`: shell completion scripts for commands and flags.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -25,7 +25,7 @@ Examples:
   manometer completions zsh > ~/.zfunc/_manometer        (with fpath+=~/.zfunc before compinit in ~/.zshrc)
   manometer completions fish > ~/.config/fish/completions/manometer.fish";
 
-/// Prints them; the process's exit code.
+/// Prints the script; returns the process's exit code.
 pub fn run(arguments: &CompletionsArguments, messages: &Messages) -> u8 {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "manometer", &mut text);

@@ -1,5 +1,5 @@
-//! Every command line of manometer that stands in a code block of a document can be given: it names a command that exists, with
-//! options and values that this program reads.
+//! Every manometer command line in a code block of a document is valid: it names an existing command, with options and
+//! values that this program accepts.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -10,10 +10,10 @@ use clap::Parser as _;
 use crate::fio::arguments::FioInvocation;
 use crate::{Cli, Command};
 
-/// Blocks in which commands stand. Others are files, data and programs.
+/// Languages of code blocks that contain commands. Others are files, data and programs.
 const OF_COMMANDS: [&str; 4] = ["", "sh", "bash", "console"];
 
-/// Lines of a block of commands, with the number of the first; what goes on in the next line is one.
+/// The lines of a block of commands, each with its first line number; continued lines are joined.
 fn lines(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let mut block: Option<bool> = None;
@@ -26,7 +26,7 @@ fn lines(text: &str) -> Vec<(usize, String)> {
                 None => Some(OF_COMMANDS.contains(&kind.trim())),
                 Some(_) => None,
             };
-            // Where commands have a prompt, lines without are what they print.
+            // Where commands have a prompt, lines without one are output.
             prompts = all[index + 1..]
                 .iter()
                 .take_while(|line| !line.trim_start().starts_with("```"))
@@ -49,7 +49,8 @@ fn lines(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// The words of each simple command of a line. A gap of two blanks ends a command, too: a remark or another command follows.
+/// The words of each simple command of a line. A gap of two blanks also ends a command: a remark or another command
+/// follows.
 fn commands(line: &str) -> Vec<Vec<String>> {
     let mut commands = vec![Vec::new()];
     let mut word: Option<String> = None;
@@ -66,7 +67,7 @@ fn commands(line: &str) -> Vec<Vec<String>> {
             ('#', None) if word.is_none() => break,
             (' ' | '|' | ';' | '&' | '<' | '>', None) => {
                 let ended = word.take();
-                // `2>`: a number of a file that is redirected.
+                // `2>`: the number of a redirected descriptor.
                 let redirected = matches!(letter, '<' | '>')
                     && ended.as_ref().is_some_and(|word| word.parse::<u8>().is_ok());
                 commands.last_mut().unwrap().extend(ended.filter(|_| !redirected));
@@ -81,7 +82,7 @@ fn commands(line: &str) -> Vec<Vec<String>> {
     commands
 }
 
-/// The arguments, where the command is one of manometer's; variables may be set before it, and `…` leaves something out.
+/// The arguments, if the command is manometer; variable assignments may precede it, and `…` stands for an omission.
 fn arguments(command: &[String]) -> Option<Vec<&str>> {
     let is_variable = |word: &&String| {
         let name = word.split_once('=').map(|(name, _)| name);
@@ -139,7 +140,7 @@ fn command_lines_of_documents_can_be_given() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    // That they are still found is part of it.
+    // Checks that commands are found at all.
     assert!(seen >= 100, "only {seen} command lines are found in the documents");
 }
 

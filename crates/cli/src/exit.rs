@@ -1,4 +1,4 @@
-//! Exit codes, and the one line that goes with each of them.
+//! Exit codes, and the one-line message for each.
 
 use checks::CheckError;
 use runner::{RunError, RunOutcome, StopReason};
@@ -10,10 +10,10 @@ use crate::results::WrongInput;
 /// Why a command does nothing, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// Wrong usage, or something in a file: one line.
+    /// A usage error, or a fault in a file: one line.
     #[error("{0}")]
     Usage(String),
-    /// Faults of a file: each with its place, in several lines.
+    /// Faults in a file: each with its position, in several lines.
     #[error("{0}")]
     Faults(String),
     /// Targets that cannot be used: a line each.
@@ -35,7 +35,7 @@ impl From<RunError> for CommandError {
 }
 
 impl CommandError {
-    /// Says it; the exit code.
+    /// Prints it; returns the exit code.
     pub fn tell(self, messages: &Messages) -> u8 {
         match self {
             CommandError::Usage(line) => input(messages, &line),
@@ -52,7 +52,7 @@ impl CommandError {
     }
 }
 
-/// The error of a check, as commands end with one.
+/// Converts the error of a check into one that commands return.
 pub fn of_check_error(error: CheckError) -> anyhow::Error {
     match error {
         CheckError::Usage(line) => anyhow::anyhow!(WrongInput(line)),
@@ -60,7 +60,8 @@ pub fn of_check_error(error: CheckError) -> anyhow::Error {
     }
 }
 
-/// Says why a run went no further and what it left behind, and keeps it as a baseline if that is asked for; the exit code.
+/// Reports why a run ended early and what it left behind, and keeps it as a baseline if requested; returns the exit
+/// code.
 pub fn of_run(outcome: &RunOutcome, save_baseline: Option<&str>, messages: &Messages) -> u8 {
     if let Some(line) = &outcome.failure {
         messages.error(line);
@@ -86,7 +87,7 @@ pub fn of_run(outcome: &RunOutcome, save_baseline: Option<&str>, messages: &Mess
     }
 }
 
-/// The exit code that names the signal which ended a command.
+/// The exit code for the signal that ended a command.
 pub fn of_reason(reason: StopReason) -> u8 {
     match reason {
         StopReason::HangUp => 129,
@@ -96,20 +97,20 @@ pub fn of_reason(reason: StopReason) -> u8 {
     }
 }
 
-/// Wrong usage: the arguments of this command could not be understood.
+/// A usage error: the arguments of this command could not be parsed.
 pub fn usage(messages: &Messages, command: &str, line: &str) -> u8 {
     messages.error(line);
     messages.note(&format!("`manometer {command} --help` lists every flag"));
     2
 }
 
-/// What was given cannot be used; the line says all there is to say.
+/// The input cannot be used; the line says everything.
 pub fn input(messages: &Messages, line: &str) -> u8 {
     messages.error(line);
     2
 }
 
-/// The command was understood and failed.
+/// The command was valid but failed.
 pub fn failure(messages: &Messages, line: &str) -> u8 {
     messages.error(line);
     1

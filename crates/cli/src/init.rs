@@ -1,4 +1,4 @@
-//! `manometer init`: an experiment file to begin with.
+//! `manometer init`: writes an experiment file to start from.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -10,7 +10,7 @@ use crate::exit::CommandError;
 use crate::messages::Messages;
 use crate::run::brief::BriefArguments;
 
-/// The file that is written where none is named.
+/// Default file name.
 const FILE: &str = "experiment.yaml";
 
 /// Writes a commented experiment file for a target and a load; asks for what is missing.
@@ -36,7 +36,7 @@ Examples:
   manometer init nightly.yaml nfs://filer/export --read 70% --block-size 4KiB,64KiB --queue-depth 1,32
   manometer init - 's3://bucket?endpoint=http://host:9000' --write | less";
 
-/// Writes the file; the process's exit code.
+/// Writes the file; returns the process's exit code.
 pub fn run(arguments: InitArguments, messages: &Messages) -> u8 {
     match attempt(arguments, messages) {
         Ok(()) => 0,
@@ -63,7 +63,7 @@ fn attempt(mut arguments: InitArguments, messages: &Messages) -> Result<(), Comm
         }
         ([_], _) => return Err(CommandError::Usage("one FILE and one URL are enough".to_owned())),
     };
-    // Asked before the questions: answers for nothing would be a nuisance.
+    // Checked before the questions: answering them in vain would be a nuisance.
     let standard_output = file == "-";
     if !standard_output && std::fs::symlink_metadata(&file).is_ok() {
         return Err(exists(&file));
@@ -94,7 +94,7 @@ fn exists(file: &str) -> CommandError {
     ))
 }
 
-/// Asks on the terminal for the target and for what no flag says.
+/// Asks on the terminal for the target and for anything that no flag gives.
 fn ask(brief: &BriefArguments) -> Result<BriefExperiment, CommandError> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         let line = "name the URL of a target, such as manometer init nightly.yaml nfs://filer/export; without a terminal \
@@ -121,7 +121,7 @@ fn ask(brief: &BriefArguments) -> Result<BriefExperiment, CommandError> {
     Ok(experiment)
 }
 
-/// An answer, or `otherwise` for an empty line.
+/// The answer, or `otherwise` for an empty line.
 fn answer(question: &str, otherwise: &str) -> Result<String, CommandError> {
     let ended = |error: io::Error| CommandError::Failure(format!("no answer: {error}"));
     let mut err = io::stderr().lock();

@@ -1,9 +1,9 @@
-//! Ctrl-C, SIGTERM, and SIGHUP of a terminal that was closed or an SSH session that was lost.
+//! Ctrl-C, SIGTERM, and SIGHUP from a closed terminal or a lost SSH session.
 //!
-//! A check's first signal ends the stage under way and lets everything be removed; the second leaves at once
-//! and says what is left. A run's first signal lets the measurement end well, at the end of its interval; the
-//! second ends it at once and cleans up briefly; the third leaves at once. A SIGHUP counts once at most: nobody repeats it on
-//! purpose, and a shell and the kernel may both send it. Where it was ignored at the start (nohup(1)), it stays ignored.
+//! In a check, the first signal ends the stage under way and lets everything be removed; the second exits at once and
+//! says what is left. In a run, the first signal lets the measurement end cleanly with its current interval; the second
+//! ends it at once and cleans up briefly; the third exits at once. A SIGHUP counts at most once: nobody repeats it on
+//! purpose, and a shell and the kernel may both send it. If it was ignored at the start (nohup(1)), it stays ignored.
 
 use runner::{StopReason, StopToken};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -16,13 +16,13 @@ use crate::results::ended;
 /// What the first signal means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// The stage under way ends; the second signal leaves.
+    /// The stage under way ends; the second signal exits.
     Check,
-    /// The measurement under way ends well; the second signal ends it at once, the third leaves.
+    /// The measurement under way ends cleanly; the second signal ends it at once, the third exits.
     Run,
 }
 
-/// Carries out a command of which nothing but an interrupted run is kept when a signal ends it; the process's exit code.
+/// Runs a command that, when a signal ends it, keeps nothing but an interrupted run; returns the process's exit code.
 pub fn whole_or_nothing(messages: &Messages, work: impl FnOnce(&StopToken) -> anyhow::Result<u8>) -> u8 {
     let stop = match listen(messages, Manner::Check) {
         Ok(stop) => stop,
@@ -39,10 +39,10 @@ pub fn whole_or_nothing(messages: &Messages, work: impl FnOnce(&StopToken) -> an
     }
 }
 
-/// Lets signals end what the token that is returned governs. `messages` gets a line at each signal.
+/// Lets signals end whatever the returned token governs. `messages` gets a line for each signal.
 ///
 /// # Errors
-/// When the thread or the signal handlers cannot be set up.
+/// The thread or the signal handlers cannot be set up.
 pub fn listen(messages: &Messages, manner: Manner) -> Result<StopToken, CommandError> {
     let stop = StopToken::new();
     spawn_listener(messages.clone(), manner, stop.clone())
@@ -52,7 +52,7 @@ pub fn listen(messages: &Messages, manner: Manner) -> Result<StopToken, CommandE
 
 fn spawn_listener(messages: Messages, manner: Manner, token: StopToken) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    // The handlers are in place before this function returns.
+    // The handlers are installed before this function returns.
     let (mut interrupts, mut terminations, mut hangups) = {
         let _entered = runtime.enter();
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, hangups()?)
@@ -89,7 +89,7 @@ fn arrived(reason: StopReason, count: u32, manner: Manner, stop: &StopToken, mes
                 .note("interrupted: ending the phase and removing what was created (again to leave at once)");
         }
         (Manner::Run, 1) => {
-            // A measurement that has begun is worth keeping; anything else is not waited for.
+            // A measurement that has started is worth keeping; nothing else is waited for.
             stop.finish(reason);
             messages.note(
                 "interrupted: the cell ends with its interval and is kept, then what was created is removed \
@@ -112,12 +112,12 @@ fn arrived(reason: StopReason, count: u32, manner: Manner, stop: &StopToken, mes
     }
 }
 
-/// Catches SIGHUP, in a runtime that is entered; `None` where it is ignored.
+/// Catches SIGHUP; needs an entered runtime. `None` if SIGHUP is ignored.
 pub fn hangups() -> std::io::Result<Option<Signal>> {
     if hangup_is_ignored() { Ok(None) } else { signal(SignalKind::hangup()).map(Some) }
 }
 
-/// The next SIGHUP; never, where it is ignored.
+/// Waits for the next SIGHUP; for ever if it is ignored.
 pub async fn hangup(hangups: &mut Option<Signal>) -> Option<()> {
     match hangups {
         Some(hangups) => hangups.recv().await,
@@ -125,10 +125,10 @@ pub async fn hangup(hangups: &mut Option<Signal>) -> Option<()> {
     }
 }
 
-/// Whether whoever started this process wants it to outlive its terminal (nohup(1), sigaction(2)).
+/// Whether the parent wants this process to outlive its terminal (nohup(1), sigaction(2)).
 fn hangup_is_ignored() -> bool {
     let mut now = std::mem::MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: with no new action the call changes nothing and fills `now` when it succeeds.
+    // SAFETY: without a new action the call changes nothing, and fills `now` on success.
     unsafe {
         libc::sigaction(libc::SIGHUP, std::ptr::null(), now.as_mut_ptr()) == 0
             && now.assume_init().sa_sigaction == libc::SIG_IGN

@@ -1,4 +1,4 @@
-//! manometer: what storage can really do, and what is holding it back.
+//! manometer: what storage can really do, and what limits it.
 
 mod agent;
 mod array_command;
@@ -53,7 +53,7 @@ enum Command {
     Fio(fio::arguments::FioArguments),
     Calibrate(calibrate::arguments::CalibrateArguments),
     Init(Box<init::InitArguments>),
-    // What was measured.
+    // Results.
     List(results::list::ListArguments),
     Show(results::show::ShowArguments),
     Report(report_commands::report::ReportArguments),
@@ -61,7 +61,7 @@ enum Command {
     Notebook(report_commands::notebook::NotebookArguments),
     Export(results::export::ExportArguments),
     Forget(results::forget::ForgetArguments),
-    // Around it.
+    // Other commands.
     Cleanup(cleanup::CleanupArguments),
     Array(Box<array_command::ArrayArguments>),
     Completions(completions::CompletionsArguments),
@@ -71,7 +71,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // ssh starts this very program to be told a password.
+    // ssh starts this same program to ask for a password.
     if let Some(code) = ::fleet::launch::askpass() {
         return code;
     }

@@ -23,10 +23,10 @@ const EXAMPLES: &str = "\
 Example:
   manometer man ~/.local/share/man/man1 && man manometer-run";
 
-/// Writes them; the process's exit code.
+/// Writes the pages; returns the process's exit code.
 pub fn run(arguments: &ManArguments, messages: &Messages) -> u8 {
     let directory = &arguments.directory;
-    // Pages of `help` would say of each command again what its own page says.
+    // Pages for `help` would repeat each command's own page.
     let command = Cli::command().disable_help_subcommand(true);
     let written =
         std::fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(command, directory));

@@ -1,5 +1,5 @@
-//! Everything that is said to people: on standard error, one line a message, above the progress bars
-//! when there are any. Standard output belongs to the report alone.
+//! All messages for people: on standard error, one line per message, above the progress bars if there are any. Standard
+//! output is reserved for the report.
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,14 +13,14 @@ pub struct Messages {
     diverted: Arc<Mutex<Diverted>>,
 }
 
-/// Whoever shows messages while the terminal is not free for lines.
+/// Shows messages while the terminal cannot take lines.
 pub type MessageListener = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Where messages go while a full-screen view has the terminal.
+/// Where messages go while a full-screen view owns the terminal.
 #[derive(Default)]
 struct Diverted {
     to: Option<MessageListener>,
-    /// What was said meanwhile: it is printed when the terminal is free again.
+    /// Messages kept meanwhile: they are printed when the terminal is free again.
     kept: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl Messages {
         }
     }
 
-    /// From now on messages go to `listener`; with `None` to standard error again, with all that was said meanwhile.
+    /// Sends messages to `listener` from now on; with `None` to standard error again, including all kept messages.
     pub fn divert(&self, listener: Option<MessageListener>) {
         let mut diverted = self.diverted.lock().unwrap_or_else(PoisonError::into_inner);
         diverted.to = listener;
@@ -51,7 +51,7 @@ impl Messages {
         }
     }
 
-    /// The bars, when a person watches.
+    /// The bars, if a person watches.
     pub fn bars(&self) -> Option<&MultiProgress> {
         self.bars.as_deref()
     }
@@ -71,13 +71,13 @@ impl Messages {
         self.line(&format!("error: {text}"));
     }
 
-    /// Something that takes several lines, such as a place in a file with what is wrong there.
+    /// A message of several lines, such as a position in a file with its fault.
     pub fn paragraph(&self, text: &str) {
         text.lines().for_each(|line| self.line(line));
     }
 
     fn line(&self, text: &str) {
-        // One message, one line: whatever a server put into an error must not fake another.
+        // One message, one line: text from a server must not be able to fake another message.
         let text = text.replace(['\n', '\r'], " ");
         let mut diverted = self.diverted.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(listener) = &diverted.to {
@@ -86,7 +86,7 @@ impl Messages {
             return;
         }
         match &self.bars {
-            // A terminal that is gone takes no bars, and drawing them there would be a panic.
+            // Drawing bars on a terminal that is gone would panic.
             Some(bars) if terminal_lives() => bars.suspend(|| plain(&text)),
             _ => plain(&text),
         }
@@ -98,17 +98,17 @@ fn plain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// Whether there is still somebody at the other end of the terminal on standard error.
+/// Whether the terminal on standard error is still connected.
 fn terminal_lives() -> bool {
     rustix::termios::tcgetattr(std::io::stderr()).is_ok()
 }
 
-/// Columns for what is printed: the terminal's, or those of a log.
+/// Output width in columns: the terminal's, or that of a log.
 pub fn width() -> usize {
     terminal_width().map_or(report::LOG_WIDTH, usize::from)
 }
 
-/// Columns of the terminal on standard output, if it is one.
+/// Width in columns of the terminal on standard output, if it is one.
 pub fn terminal_width() -> Option<u16> {
     let out = std::io::stdout();
     if !out.is_terminal() {

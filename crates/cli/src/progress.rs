@@ -1,4 +1,4 @@
-//! How far a check, a calibration or a measurement of the network is: a bar for a person, a line now and then for a log.
+//! Progress of a check, a calibration or a network measurement: a bar for a person, a line now and then for a log.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use units::{ByteRate, Span};
 
 use crate::messages::Messages;
 
-/// Without a terminal, a line appears this often while a phase runs.
+/// Interval between lines without a terminal, while a phase runs.
 const LINE_EVERY_NS: u64 = 10_000_000_000;
 
-/// Shows what [`checks`] tells.
+/// Displays the events of [`checks`].
 pub struct ProgressView {
     messages: Messages,
     phase: Mutex<Option<PhaseProgress>>,
@@ -21,7 +21,7 @@ pub struct ProgressView {
 }
 
 impl ProgressView {
-    /// On the terminal of these messages.
+    /// Uses the terminal of these messages.
     pub fn new(messages: &Messages) -> Self {
         Self { messages: messages.clone(), phase: Mutex::default(), steps: Mutex::default() }
     }
@@ -57,7 +57,7 @@ impl Events for ProgressView {
     }
 }
 
-/// The steps of a calibration or of the network between hosts.
+/// The steps of a calibration or of a network measurement.
 #[derive(Default)]
 struct Steps {
     /// `round 1 of 5`
@@ -114,7 +114,7 @@ struct PhaseProgress {
 }
 
 impl PhaseProgress {
-    /// Begins a phase that will be measured for `length`.
+    /// Starts a phase with a measured time of `length`.
     fn begin(messages: &Messages, label: &str, length: Duration) -> Self {
         let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX).max(1);
         let bar = messages.bars().map(|bars| {
@@ -137,7 +137,7 @@ impl PhaseProgress {
         }
     }
 
-    /// Takes one interval in.
+    /// Adds an interval.
     fn interval(&mut self, interval: &Interval) {
         self.bytes += interval.bytes();
         let at_ns = interval.start_ns + interval.length_ns;

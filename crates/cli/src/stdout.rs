@@ -1,8 +1,8 @@
-//! Standard output, and whether somebody gave this process one.
+//! Standard output, and whether it was open when this process started.
 //!
-//! The runtime opens /dev/null in the place of a descriptor that is closed, so that a report would go nowhere and nobody be
-//! told. Hence this looks before the runtime does: functions in `.init_array` are called before `main` (ELF gABI, "Initialization
-//! and Termination Functions").
+//! The Rust runtime opens /dev/null in place of a closed descriptor, so that a report would silently vanish. Hence this
+//! check runs earlier: functions in `.init_array` are called before `main` (ELF gABI, "Initialization and Termination
+//! Functions").
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use crate::exit::CommandError;
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn look() {
-    // SAFETY: this request takes no argument and changes nothing; a store to an atomic is all that follows.
+    // SAFETY: this request takes no argument and changes nothing; only a store to an atomic follows.
     let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
     CLOSED.store(flags < 0, Ordering::Relaxed);
 }
@@ -21,12 +21,12 @@ extern "C" fn look() {
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;
 
-/// True when standard output was closed (`>&-`) when the process began.
+/// Whether standard output was closed (`>&-`) when the process started.
 pub fn was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
-/// Writes to standard output; `next` says what to do where that fails. A reader that closed the pipe early is no error.
+/// Writes to standard output; `next` says what to do if that fails. A reader that closed the pipe early is no error.
 pub fn print(text: &str, next: &str) -> Result<(), CommandError> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

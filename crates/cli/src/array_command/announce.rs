@@ -1,4 +1,4 @@
-//! Where everything of a running array listens: for people, and for programs.
+//! Where a running array's services listen: for people, and for programs.
 
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -15,11 +15,11 @@ pub struct Contents<'a> {
     pub exports: &'a [String],
     /// Names of buckets.
     pub buckets: &'a [String],
-    /// The keys of the buckets, where there are any.
+    /// The keys of the buckets, if there are any.
     pub keys: Option<&'a KeysFile>,
 }
 
-/// Says where everything listens, and what there is.
+/// Prints where everything listens, and what exists.
 pub fn print(array: &Array, has: &Contents<'_>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "management   {}", array.management_url())?;
@@ -47,7 +47,7 @@ pub fn print(array: &Array, has: &Contents<'_>) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes the ready file in one step, readable by its owner only: it holds the token.
+/// Writes the ready file atomically, readable by its owner only: it contains the token.
 pub fn write_ready(array: &Array, has: &Contents<'_>, path: &Path) -> anyhow::Result<()> {
     let data: Vec<_> = array
         .data()

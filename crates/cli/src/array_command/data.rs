@@ -1,11 +1,11 @@
-//! What `--data` says of a data address.
+//! Parses a data address from `--data`.
 
 use std::net::IpAddr;
 use std::str::FromStr;
 
 use array::AddressConfig;
 
-/// A `--data`.
+/// A `--data` value.
 #[derive(Clone, Debug)]
 pub struct Data(pub AddressConfig);
 
@@ -16,7 +16,7 @@ impl FromStr for Data {
         let mut items = text.split(',');
         let ip = items.next().unwrap_or_default();
         let ip: IpAddr = ip.parse().map_err(|_| format!("{ip:?} is not an IP address"))?;
-        // The names are completed once all addresses are known.
+        // The names are filled in once all addresses are known.
         let mut data = AddressConfig::new(ip, "", "");
         for item in items {
             let (name, value) = item.split_once('=').unwrap_or((item, ""));

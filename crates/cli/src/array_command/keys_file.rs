@@ -1,4 +1,5 @@
-//! The file with the S3 keys of a simulated array, as the AWS tools read it. Nobody but its owner can read it, and it goes with the array.
+//! The file with the S3 keys of a simulated array, in the format of the AWS tools. Only its owner can read it, and it
+//! is removed with the array.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use array::S3Key;
 
-/// A file in a directory of its own. Dropping it removes both.
+/// A file in its own directory. Dropping it removes both.
 pub struct KeysFile {
     directory: PathBuf,
     path: PathBuf,
@@ -22,7 +23,7 @@ impl KeysFile {
         let name: String = (0..8).map(|_| fastrand::lowercase()).collect();
         let directory = std::env::temp_dir().join(format!("manometer-array-{name}"));
         DirBuilder::new().mode(0o700).create(&directory)?;
-        // From here on dropping it removes what there is.
+        // From here on, drop removes whatever exists.
         let made = Self { path: directory.join("credentials"), directory };
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&made.path)?;
         writeln!(file, "[default]\naws_access_key_id = {}", key.id())?;
@@ -30,7 +31,7 @@ impl KeysFile {
         Ok(made)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -38,7 +39,7 @@ impl KeysFile {
 
 impl Drop for KeysFile {
     fn drop(&mut self) {
-        // Whoever removed it meanwhile did what was to be done.
+        // If somebody else removed it meanwhile, nothing is left to do.
         let _ = std::fs::remove_file(&self.path);
         let _ = std::fs::remove_dir(&self.directory);
     }

@@ -21,7 +21,7 @@ use crate::exit;
 use crate::interrupt;
 use crate::messages::Messages;
 
-/// Where the management API listens unless told otherwise.
+/// Default address of the management API.
 const MANAGEMENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8443);
 
 /// Runs a simulated array: the management API, NFSv3 and S3 in memory, on loopback addresses.
@@ -102,7 +102,7 @@ pub struct ArrayArguments {
     until_eof: bool,
 }
 
-/// Runs the array; the process's exit code.
+/// Runs the array; returns the process's exit code.
 pub fn run(arguments: ArrayArguments, messages: &Messages) -> u8 {
     let until = Until { ready_file: arguments.ready_file.clone(), end_of_input: arguments.until_eof };
     let playground = arguments.playground;
@@ -176,7 +176,7 @@ fn configuration(arguments: ArrayArguments) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-/// Whom the array tells that it is ready, and what ends it beside signals.
+/// Who is told that the array is ready, and what ends it besides signals.
 struct Until {
     ready_file: Option<PathBuf>,
     end_of_input: bool,
@@ -184,7 +184,7 @@ struct Until {
 
 fn serve(config: Config, playground: bool, until: &Until) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    // The handlers are in place before the array is, so that no signal is missed.
+    // The handlers are installed before the array starts, so that no signal is missed.
     let (mut interrupts, mut terminations, mut hangups) = {
         let _entered = runtime.enter();
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, interrupt::hangups()?)
@@ -199,7 +199,7 @@ fn serve(config: Config, playground: bool, until: &Until) -> anyhow::Result<()> 
         };
         anyhow!("the simulated array cannot start: {error}{next}")
     })?;
-    // Removed when this function ends, whichever way.
+    // Removed when this function ends, in any way.
     let keys = array.s3_key().map(KeysFile::write).transpose().context("the file with the S3 keys")?;
     let has = announce::Contents { exports: &exports, buckets: &buckets, keys: keys.as_ref() };
     announce::print(&array, &has)?;

@@ -6,10 +6,10 @@ use array::Array;
 
 use super::announce::Contents;
 
-/// What the export and the bucket are called.
+/// Name of the export and the bucket.
 pub const NAME: &str = "bench";
 
-/// Prints commands that can be run as they are, through the first data address that is enabled.
+/// Prints ready-to-run commands that use the first enabled data address.
 pub fn print(array: &Array, has: &Contents<'_>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let Some(data) = array.data().iter().find(|data| data.enabled) else {

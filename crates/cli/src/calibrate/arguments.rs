@@ -1,4 +1,4 @@
-//! What the user typed after `manometer calibrate`.
+//! The arguments of `manometer calibrate`.
 
 use clap::Args;
 

@@ -16,7 +16,7 @@ use crate::progress::ProgressView;
 use crate::results::ResultsFormat;
 use arguments::CalibrateArguments;
 
-/// Calibrates this host; the process's exit code.
+/// Calibrates this host; returns the process's exit code.
 pub fn run(arguments: &CalibrateArguments, messages: &Messages) -> u8 {
     whole_or_nothing(messages, |stop| calibrate(arguments, stop, messages).map(|()| 0))
 }

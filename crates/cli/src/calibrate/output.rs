@@ -1,4 +1,4 @@
-//! What a calibration says, for people.
+//! The results of a calibration as text for people.
 
 use experiment::TargetKind;
 use stats::{Calibration, CalibrationUnit, Ceiling, Spread};
@@ -6,7 +6,7 @@ use units::{ByteRate, OpRate, Size};
 
 use crate::results::words;
 
-/// Bytes of large operations.
+/// Bytes of a large operation.
 const LARGE: u64 = 1 << 20;
 
 /// The whole text.
@@ -59,7 +59,7 @@ fn ceilings(calibration: &Calibration, width: usize) -> String {
     words::table(&titles, 2, rows.collect(), (width, "  "))
 }
 
-/// What people take home: large operations of each protocol with storage.
+/// The main results: large operations of each storage protocol.
 fn sentences(calibration: &Calibration) -> Vec<String> {
     let large = calibration.ceilings.iter().filter(|ceiling| ceiling.block_bytes == LARGE && stores(ceiling));
     let sentence = |ceiling: &Ceiling| {
@@ -95,12 +95,12 @@ fn measures(calibration: &Calibration, width: usize) -> String {
     text
 }
 
-/// The kind of target that a ceiling is of; `None` of one that another version measured.
+/// The kind of target that a ceiling applies to; `None` for one measured by another version.
 fn kind(ceiling: &Ceiling) -> Option<&'static TargetKind> {
     targets::kinds().iter().copied().find(|kind| kind.scheme == ceiling.protocol)
 }
 
-/// It is about data that is kept somewhere.
+/// Whether it concerns a storage protocol.
 fn stores(ceiling: &Ceiling) -> bool {
     kind(ceiling).is_some_and(|kind| !kind.imaginary)
 }

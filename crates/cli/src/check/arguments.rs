@@ -1,4 +1,4 @@
-//! What the user typed after `manometer check`, verbatim. [`super::request`] makes sense of it.
+//! The arguments of `manometer check`, verbatim. [`super::request`] interprets them.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -178,7 +178,7 @@ Examples:
   manometer check --s3 's3://bucket?endpoint=https://s3.example.com' --verify
   manometer check --demo";
 
-/// A duration; a bare number is seconds, as flashblade-plumbing has it.
+/// A duration; a bare number is in seconds, as in flashblade-plumbing.
 fn bare_seconds(text: &str) -> Result<Span, units::ParseError> {
     match text.parse::<u32>() {
         Ok(seconds) => Ok(Span::from_secs(seconds.into())),

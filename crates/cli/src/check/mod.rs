@@ -19,7 +19,7 @@ use crate::progress::ProgressView;
 use arguments::CheckArguments;
 use report::ReportDestination;
 
-/// Makes a check from beginning to end; the process's exit code.
+/// Runs a check from start to end; returns the process's exit code.
 pub fn run(arguments: CheckArguments, messages: &Messages) -> u8 {
     let request = match request::read(&arguments, |name| std::env::var(name).ok()) {
         Ok(request) => request,
@@ -54,10 +54,10 @@ pub fn run(arguments: CheckArguments, messages: &Messages) -> u8 {
     }
 }
 
-/// Writes the report; the exit code.
+/// Writes the report; returns the exit code.
 fn show(report: &CheckReport, destination: ReportDestination, stop: &StopToken, messages: &Messages) -> u8 {
     let written = destination.write(report, &mut std::io::stdout().lock());
-    // Once the terminal is gone nobody is left to be shown anything.
+    // Once the terminal is gone, nobody can see output.
     if stop.reason() != Some(StopReason::HangUp)
         && let Err(error) = written.context("the report cannot be written")
     {
@@ -70,7 +70,7 @@ fn show(report: &CheckReport, destination: ReportDestination, stop: &StopToken, 
     }
 }
 
-/// The keys of buckets that exist.
+/// The credentials of existing buckets.
 fn secrets(request: &CheckRequest) -> Result<HeldSecrets, CredentialsError> {
     let CheckSource::Existing(given) = &request.source else { return Ok(HeldSecrets::default()) };
     let with_keys = |access: &&CheckAccess| access.checked && access.protocol.has_keys;
@@ -83,7 +83,7 @@ fn secrets(request: &CheckRequest) -> Result<HeldSecrets, CredentialsError> {
     request.access.iter().filter(with_keys).filter(named).map(key).collect()
 }
 
-/// S3 keys from this file, else where the AWS tools look.
+/// S3 keys from this file, else from where the AWS tools look.
 fn credentials(file: Option<&Path>) -> Result<Credentials, CredentialsError> {
     Credentials::find_in(file, &|name| ProcessEnvironment.variable(name))
 }

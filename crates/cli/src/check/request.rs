@@ -1,4 +1,4 @@
-//! From what was typed and the environment to the request of a check.
+//! Builds the request of a check from the arguments and the environment.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,15 +14,15 @@ use units::Size;
 
 use super::arguments::{CheckArguments, PayloadChoice, ReactorChoice, SinkChoice};
 
-/// Wrong usage: one line that names the input and says what to write instead.
+/// A usage error: one line that names the input and says what to write instead.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(String);
 
-/// Makes sense of the arguments; `variable` reads the environment.
+/// Interprets the arguments; `variable` reads the environment.
 ///
 /// # Errors
-/// [`UsageError`] for what contradicts itself, is missing or cannot be used.
+/// [`UsageError`] for arguments that are contradictory, missing or unusable.
 pub fn read(
     arguments: &CheckArguments,
     variable: impl Fn(&str) -> Option<String>,
@@ -92,7 +92,7 @@ impl Protocols {
     }
 }
 
-/// True when something is checked over TLS.
+/// Whether anything is checked over TLS.
 fn uses_tls(request: &CheckRequest) -> bool {
     request.access.iter().filter(|access| access.checked).any(|access| match &request.source {
         CheckSource::Existing(given) => {
@@ -152,7 +152,7 @@ fn source(
     }))
 }
 
-/// Targets that exist, named without their servers: `--data-vip ADDRESS --filesystem NAME --bucket NAME`.
+/// Existing targets, named without their servers: `--data-vip ADDRESS --filesystem NAME --bucket NAME`.
 fn by_name(arguments: &CheckArguments, protocols: &Protocols) -> Option<CheckSource> {
     let host = arguments.data_vip.first()?.to_string();
     let named = |given: &Option<String>, protocol, port, tls, root: &str| {
@@ -205,7 +205,7 @@ fn trust(arguments: &CheckArguments) -> Result<Trust, UsageError> {
     }
 }
 
-/// Options of a target, those that have a value.
+/// Options of a target, skipping those without a value.
 fn options<const N: usize>(given: [(&str, Option<String>); N]) -> BTreeMap<String, String> {
     given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
@@ -224,7 +224,7 @@ fn nfs_options(arguments: &CheckArguments) -> BTreeMap<String, String> {
     ])
 }
 
-/// `own_keys`: the user's are needed, not those that an array makes.
+/// `own_keys`: whether the user's keys are needed, instead of keys that an array creates.
 fn s3_options(
     arguments: &CheckArguments,
     variable: &impl Fn(&str) -> Option<String>,
@@ -270,7 +270,7 @@ fn load(arguments: &CheckArguments) -> Result<CheckLoad, UsageError> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Ok(CheckLoad {
         window,
-        // What starts up must not be counted: connections open, windows grow, caches fill.
+        // Start-up effects must not be counted: connections open, windows grow, caches fill.
         ramp: (window / 5).min(Duration::from_secs(2)),
         probe: !arguments.no_probe,
         workers: arguments.workers.unwrap_or_else(|| u32::try_from(cores).unwrap_or(1)),
@@ -293,7 +293,7 @@ fn load(arguments: &CheckArguments) -> Result<CheckLoad, UsageError> {
     })
 }
 
-/// A file that is needed later must be there now.
+/// A file that is needed later must exist now.
 fn readable(flag: &str, path: &Path) -> Result<(), UsageError> {
     File::open(path).map(drop).map_err(|error| {
         UsageError(format!("{flag} {}: {error}: name a file with certificates in PEM form", path.display()))

@@ -1,4 +1,4 @@
-//! A line now and then while a clean-up waits, so that nobody takes it for dead.
+//! Prints a line now and then while a clean-up waits, so that it does not look dead.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -8,10 +8,10 @@ use reactor::clock;
 
 use crate::messages::Messages;
 
-/// A line appears when nothing happened for so long.
+/// Silence after which a line appears.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// Says what is under way whenever nothing was said for a while, until it is dropped.
+/// Reports what is under way whenever nothing was printed for a while, until dropped.
 pub struct Heartbeat {
     shared: Arc<Mutex<Shared>>,
     thread: Option<JoinHandle<()>>,
@@ -28,7 +28,7 @@ struct Shared {
 }
 
 impl Heartbeat {
-    /// Begins. Without a thread there is no heartbeat, and nothing else is lost.
+    /// Starts. Without a thread there is no heartbeat, but nothing else is lost.
     pub fn start(messages: &Messages) -> Self {
         let shared = Shared { doing: String::new(), since_ns: 0, due_ns: u64::MAX, over: false };
         let shared = Arc::new(Mutex::new(shared));
@@ -45,7 +45,7 @@ impl Heartbeat {
         Self { shared, thread }
     }
 
-    /// From now on this is under way.
+    /// Sets what is under way from now on.
     pub fn now(&self, doing: &str) {
         let now = clock::now_ns();
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +74,7 @@ impl Drop for Heartbeat {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner).over = true;
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It holds nothing that could be lost.
+            // The thread holds nothing that could be lost.
             let _ = thread.join();
         }
     }

@@ -1,5 +1,5 @@
-//! What the user typed after `manometer fio`. fio's command line is not clap's: it is taken apart by the crate that knows fio's
-//! options; here is the help, and what the options of the program mean together.
+//! The arguments of `manometer fio`. fio's command line does not follow clap's rules: the `fio` crate parses it; this
+//! module has the help, and combines the program options.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -71,27 +71,27 @@ Examples:
   manometer fio --output-format=json --output=out.json --section=read job.fio
   manometer fio --convert job.fio > job.yaml && manometer run job.yaml";
 
-/// What the options of the program ask for.
+/// What the program options request.
 #[derive(Debug)]
 pub struct FioInvocation {
-    /// The command line, taken apart.
+    /// The parsed command line.
     pub line: fio::Arguments,
-    /// fio's shapes; `None`: manometer's table.
+    /// fio's output formats; `None`: manometer's table.
     pub formats: Option<Formats>,
     /// Where the output goes; `None`: standard output.
     pub output: Option<PathBuf>,
     /// The progress line.
     pub progress: ProgressDisplay,
-    /// The figures so far are written so often.
+    /// Interval at which interim figures are written.
     pub status_every: Option<Duration>,
 }
 
-/// What is told while jobs run.
+/// What is shown while jobs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgressDisplay {
     /// When.
     pub when: ProgressWhen,
-    /// A line that stays after each such time, in nanoseconds.
+    /// Interval at which a permanent line is printed, in nanoseconds.
     pub newline_ns: Option<u64>,
 }
 
@@ -100,14 +100,14 @@ pub struct ProgressDisplay {
 pub enum ProgressWhen {
     /// On a terminal.
     Auto,
-    /// Always; without a terminal as a line now and then.
+    /// Always; without a terminal, as a line now and then.
     Always,
     /// Never.
     Never,
 }
 
 impl ProgressDisplay {
-    /// The progress line is shown, where standard error is a terminal or is none.
+    /// Whether the progress line is shown, depending on whether standard error is a terminal.
     pub fn is_shown(self, terminal: bool) -> bool {
         match self.when {
             ProgressWhen::Auto => terminal,
@@ -116,17 +116,17 @@ impl ProgressDisplay {
         }
     }
 
-    /// So are notes of what happens, which are for somebody who watches.
+    /// Whether notes are shown, which are for somebody who watches.
     pub fn tells_notes(self, terminal: bool) -> bool {
         terminal && self.when != ProgressWhen::Never
     }
 }
 
 impl FioInvocation {
-    /// What the command line asks for.
+    /// The request on the command line.
     ///
     /// # Errors
-    /// A value that an option cannot have: one line.
+    /// An option has an invalid value: one line.
     pub fn of(line: fio::Arguments) -> Result<Self, CommandError> {
         let formats = formats(&line)?;
         let progress = progress(&line)?;
@@ -164,7 +164,7 @@ fn formats(line: &fio::Arguments) -> Result<Option<Formats>, CommandError> {
     Ok(formats)
 }
 
-/// How often something is to come: at most ten times a second.
+/// The interval that an option gives: at most ten times per second.
 fn time(line: &fio::Arguments, option: &str) -> Result<Option<Duration>, CommandError> {
     let Some(text) = line.value(option) else { return Ok(None) };
     let micros = fio::values::time(text, 1_000_000).map_err(|error| {

@@ -1,10 +1,10 @@
-//! fio's progress line, from what there is to see of a run.
+//! fio's progress line for the current state of a run.
 
 use fio::output::{Style, progress};
 use runner::progress::RunProgress;
 use store::State;
 
-/// The line at a moment of the reactors' clock.
+/// The line at a given time on the reactors' clock.
 pub fn line(model: &RunProgress, now_ns: u64) -> String {
     let states = model.cells.iter().flat_map(|cell| {
         let letter = match cell.state {

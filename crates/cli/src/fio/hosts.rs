@@ -1,4 +1,4 @@
-//! `--client`: jobs run on other hosts, by agents that ssh starts there. There is no `--server` to be left running.
+//! `--client`: runs jobs on other hosts, with agents that ssh starts there. No permanent `--server` is needed.
 
 use std::path::Path;
 
@@ -8,17 +8,17 @@ use runner::check_for_several;
 use crate::exit::CommandError;
 use crate::fleet::read_hosts;
 
-/// The plan, for the hosts that the command line names; as it is when it names none.
+/// The plan for the hosts named on the command line; unchanged if it names none.
 ///
 /// # Errors
-/// What is named is no list of hosts, or a job cannot be run so: one line.
+/// An argument is no list of hosts, or a job cannot run on several hosts: one line.
 pub fn spread(mut plan: Plan, line: &fio::Arguments) -> Result<Plan, CommandError> {
     if !line.has("client") {
         return Ok(plan);
     }
     let mut lists = Vec::new();
     for name in line.values("client") {
-        // As in fio, a name that is a file's is a file of hosts.
+        // As in fio, a name that is an existing file means a file of hosts.
         match name.strip_prefix('@').or_else(|| Path::new(name).is_file().then_some(name)) {
             Some(file) => lists.push(read_hosts(file).map_err(CommandError::Usage)?),
             None => lists.push(name.to_owned()),
@@ -29,7 +29,7 @@ pub fn spread(mut plan: Plan, line: &fio::Arguments) -> Result<Plan, CommandErro
     check_for_several(&plan).map_err(|line| CommandError::Usage(format!("--client: {line}")))?;
     let launcher = Launcher::Ssh { hosts, options: Vec::new(), binary: None };
     for cell in &mut plan.cells {
-        // Job files know no variables of hosts: a brace in a name is a brace.
+        // Job files have no host variables: a brace in a name is a brace.
         cell.target.url = escape_braces(&cell.target.url);
         for text in cell.target.options.values_mut() {
             *text = escape_braces(text);

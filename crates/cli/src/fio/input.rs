@@ -1,4 +1,4 @@
-//! From the command line and job files to a plan: everything that is read from the machine before anything runs.
+//! From the command line and job files to a plan: reads everything needed from this machine before a run.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -11,23 +11,23 @@ use targets::AccessKey;
 
 use crate::exit::CommandError;
 
-/// The largest job file that is read, in bytes.
+/// Maximum size of a job file, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;
 
-/// Jobs that can be run.
+/// Jobs that are ready to run.
 pub struct Jobs {
-    /// What they stand for.
+    /// Their plan.
     pub plan: Plan,
-    /// What was let pass.
+    /// What was tolerated.
     pub warnings: Vec<Warning>,
-    /// Access keys that job files give, by the name of their target. They are in no plan and no results file.
+    /// Access keys from job files, by target name. They are not stored in any plan or results file.
     pub keys: BTreeMap<String, AccessKey>,
 }
 
 /// Reads the job files and jobs of a command line.
 ///
 /// # Errors
-/// What cannot be read, and every fault of the jobs.
+/// Anything that cannot be read, and every fault in the jobs.
 pub fn read(line: &fio::Arguments) -> Result<Jobs, CommandError> {
     let faults = |faults: fio::ScriptFaults| CommandError::Faults(faults.to_string());
     let mut files = Vec::new();
@@ -93,12 +93,12 @@ pub fn read(line: &fio::Arguments) -> Result<Jobs, CommandError> {
     Ok(Jobs { plan, warnings, keys: fio::meaning::access_keys(&script) })
 }
 
-/// Whether a job's load changes what it finds.
+/// Whether a job's load changes existing data.
 fn changes(cell: &Cell) -> bool {
     cell.workload.does(OpKind::changes_data)
 }
 
-/// A file's bytes, or those of standard input; or why they cannot be read.
+/// The bytes of a file or of standard input; or why they cannot be read.
 fn bytes_of(name: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = if name == "-" {

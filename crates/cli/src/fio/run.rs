@@ -23,7 +23,7 @@ use crate::live::{RunView, Show, line};
 use crate::messages::{Messages, terminal_width};
 use crate::run::output as output_of_run;
 
-/// Runs job files from beginning to end; the process's exit code.
+/// Runs job files from start to end; returns the process's exit code.
 pub fn run(arguments: FioArguments, messages: &Messages) -> u8 {
     attempt(&arguments.arguments, messages).unwrap_or_else(|refusal| refusal.tell(messages))
 }
@@ -35,7 +35,7 @@ fn attempt(arguments: &[String], messages: &Messages) -> Result<u8, CommandError
         return Ok(print(&help()));
     }
     if line.has("version") {
-        // Programs around fio look for `fio-3.` and a number; which program answers stands behind it.
+        // Programs around fio look for `fio-3.` and a number; the name of this program follows.
         return Ok(print(&format!("{} (manometer {})\n", output::FIO_VERSION, env!("CARGO_PKG_VERSION"))));
     }
     let asked = FioInvocation::of(line)?;
@@ -74,7 +74,7 @@ fn carry_out(
     let carried = runner::run(plan.clone(), &options, view, &stop, secrets)?;
     let finished = timestamp::now();
     if !asked.progress.tells_notes(messages.bars().is_some()) {
-        // The notes would have said it.
+        // The notes would have reported it.
         failed_jobs(&carried).for_each(|line| messages.error(&line));
     }
     let mut destination = destination.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,7 +95,7 @@ fn carry_out(
     Ok(if code == 0 && !fine { 1 } else { code })
 }
 
-/// A line for each job that could not be carried out.
+/// A line for each job that failed.
 fn failed_jobs(carried: &RunOutcome) -> impl Iterator<Item = String> {
     carried.cells.iter().filter_map(|cell| {
         let name = carried.record.planned(cell.index).map_or("", |planned| &planned.name);
@@ -103,7 +103,7 @@ fn failed_jobs(carried: &RunOutcome) -> impl Iterator<Item = String> {
     })
 }
 
-/// Who watches the run: as with fio, nothing is said on success where no person watches.
+/// The observer of the run: as with fio, success is silent where nobody watches.
 fn observer(
     asked: &FioInvocation,
     plan: &Plan,
@@ -127,7 +127,7 @@ fn observer(
     Ok(Arc::new(writer.map_err(|error| CommandError::Failure(format!("--status-interval: {error}")))?))
 }
 
-/// A view without notes; warnings and errors are told.
+/// A view that hides notes but shows warnings and errors.
 struct WithoutNotes(RunView);
 
 impl Events for WithoutNotes {
@@ -138,7 +138,7 @@ impl Events for WithoutNotes {
     }
 }
 
-/// What was found, in the order of the plan.
+/// The results, in plan order.
 fn outcome(
     plan: Plan,
     carried: &RunOutcome,
@@ -150,7 +150,7 @@ fn outcome(
         found.cloned().unwrap_or_else(|| nothing(cell))
     };
     let cells = plan.cells.iter().map(of).collect();
-    // Those of this host say nothing of jobs that ran elsewhere.
+    // This host's disks say nothing about jobs that ran elsewhere.
     let disks = if plan.fleet.is_some() { Vec::new() } else { carried.disks.clone() };
     JobsOutcome { run: carried.record.id.clone(), started, finished, cells, disks, plan }
 }
@@ -165,7 +165,7 @@ fn shaped(outcome: &JobsOutcome, formats: &Formats) -> Result<Vec<u8>, CommandEr
     Ok(text)
 }
 
-/// What the command line says beside the jobs.
+/// Run options from the command line, apart from the jobs.
 fn run_options(asked: &FioInvocation) -> Result<RunOptions, CommandError> {
     let line = &asked.line;
     let reactor = match line.value("reactor") {
@@ -181,7 +181,7 @@ fn run_options(asked: &FioInvocation) -> Result<RunOptions, CommandError> {
         save_baseline: line.value("save-baseline").map(Into::into),
         baseline: line.value("baseline").map(Into::into),
         journal: line.value("journal-dir").map(Into::into),
-        // What is wrong with the files of a job is the job's own result.
+        // A problem with a job's files is the job's own result.
         preflight: false,
         keep_outcomes: asked.formats.is_some(),
         ..crate::run::of_this_process()?
@@ -192,7 +192,7 @@ fn run_options(asked: &FioInvocation) -> Result<RunOptions, CommandError> {
 pub(super) struct Destination(Option<File>);
 
 impl Destination {
-    /// Made before anything runs, so that a name that cannot be written is said at once.
+    /// Opened before anything runs, so that an unwritable name is reported at once.
     fn open(asked: &FioInvocation) -> Result<Self, CommandError> {
         let file = asked.output.as_ref().map(File::create).transpose().map_err(|error| {
             let name = asked.output.as_deref().unwrap_or(std::path::Path::new("")).display();
@@ -201,7 +201,7 @@ impl Destination {
         Ok(Self(file))
     }
 
-    /// Writes it all; the exit code.
+    /// Writes everything; returns the exit code.
     pub(super) fn write(&mut self, bytes: &[u8], messages: &Messages) -> Result<u8, CommandError> {
         let Some(file) = &mut self.0 else {
             let mut out = std::io::stdout().lock();
@@ -223,7 +223,7 @@ fn print(text: &str) -> u8 {
     0
 }
 
-/// The same page as `manometer help` would show.
+/// The same page as `manometer help fio`.
 fn help() -> String {
     let mut command = crate::Cli::command();
     let fio = command.find_subcommand_mut("fio").expect("it is one of the commands");

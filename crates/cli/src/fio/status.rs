@@ -1,4 +1,4 @@
-//! `--status-interval`: the figures so far, again and again while the jobs run.
+//! `--status-interval`: interim figures, printed repeatedly while the jobs run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use runner::{Events, Interim, RunEvent};
 use super::run::Destination;
 use crate::messages::Messages;
 
-/// Writes the figures so far at intervals, until it is dropped. It passes everything on to who else watches.
+/// Writes interim figures at intervals until dropped, and passes all events on to another observer.
 pub struct StatusWriter {
     interim: Arc<Interim>,
     next: Arc<dyn Events>,
@@ -23,10 +23,10 @@ pub struct StatusWriter {
 }
 
 impl StatusWriter {
-    /// Of a run of this plan that begins now.
+    /// For a run of this plan that starts now.
     ///
     /// # Errors
-    /// There is no thread for it.
+    /// No thread could be started.
     pub fn begin(
         (plan, every, formats): (&Plan, Duration, Formats),
         destination: &Arc<Mutex<Destination>>,
@@ -62,13 +62,13 @@ impl Drop for StatusWriter {
         self.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A panic there has been reported by its hook and lost nothing of the run.
+            // The panic hook reported any panic there, and the run lost nothing.
             let _ = thread.join();
         }
     }
 }
 
-/// What the thread has.
+/// The thread's state.
 struct Writing {
     interim: Arc<Interim>,
     over: Arc<AtomicBool>,
@@ -91,7 +91,7 @@ impl Writing {
             due_ns = due_ns.saturating_add(every_ns);
             let report = FioReport::of(&self.interim.outcome(), true, TimeZone::system());
             let mut text = Vec::new();
-            // Memory has room for everything.
+            // Writing to memory does not fail.
             if output::write(&report, &self.formats, &mut text).is_ok() {
                 let mut destination = self.destination.lock().unwrap_or_else(PoisonError::into_inner);
                 if !matches!(destination.write(&text, &self.messages), Ok(0)) {

@@ -1,5 +1,5 @@
-//! Which hosts a command uses, as flags: the same for `run`, `check` and `network`, and the same as the section `fleet` of an
-//! experiment file says.
+//! Flags that select a command's hosts: the same for `run`, `check` and `network`, and equivalent to the section
+//! `fleet` of an experiment file.
 
 mod password;
 mod pods;
@@ -83,7 +83,7 @@ pub enum SharedHow {
 }
 
 impl FleetArguments {
-    /// How agents are started, if a flag says it.
+    /// How to start agents, if a flag says so.
     ///
     /// # Errors
     /// One line: which flag is wrong, and what to write.
@@ -130,7 +130,7 @@ impl FleetArguments {
         Ok(Some(launcher))
     }
 
-    /// The fleet: that of the experiment file, with what flags say in its place; `None` when neither says one.
+    /// The fleet: the experiment file's, overridden by flags; `None` if neither specifies one.
     ///
     /// # Errors
     /// One line: which flag is wrong, and what to write.
@@ -161,7 +161,7 @@ impl FleetArguments {
         Ok(Some(fleet))
     }
 
-    /// How hosts share data, if a flag says it.
+    /// How hosts share data, if a flag says so.
     pub fn sharing(&self) -> Option<Sharing> {
         self.sharing.map(|how| match how {
             SharedHow::Own => Sharing::Own,
@@ -171,11 +171,10 @@ impl FleetArguments {
         })
     }
 
-    /// The password for ssh, asked for or read where the flags say; to be called once, before anything else uses the
-    /// terminal.
+    /// The ssh password, prompted for or read as the flags say; call it once, before anything else uses the terminal.
     ///
     /// # Errors
-    /// One line: why there is none.
+    /// One line: why no password could be obtained.
     pub fn password(&self) -> Result<Option<ApiSecret>, String> {
         if let Some(path) = &self.ssh_password_file {
             return password::from_file(path).map(Some);
@@ -194,7 +193,7 @@ impl FleetArguments {
         self.ssh_ask_password || self.ssh_password_file.is_some() || self.ssh_password_fd.is_some()
     }
 
-    /// The options as words of ssh's command line: `Name=value` alone is an `-o`.
+    /// The options as words of ssh's command line: a bare `Name=value` becomes an `-o`.
     fn ssh_options(&self) -> Result<Vec<String>, String> {
         let mut options = Vec::new();
         for option in &self.ssh_option {
@@ -212,7 +211,7 @@ impl FleetArguments {
 /// The hosts of `--hosts`: a list, or the file that `@FILE` names.
 ///
 /// # Errors
-/// One line: what is no list of hosts.
+/// One line: why this is no list of hosts.
 pub fn hosts_of(text: &str) -> Result<Vec<String>, String> {
     match text.strip_prefix('@') {
         Some(file) => host_list(&read_hosts(file)?).map_err(|error| format!("--hosts @{file}: {error}")),
@@ -225,7 +224,7 @@ pub fn hosts_of(text: &str) -> Result<Vec<String>, String> {
 /// # Errors
 /// One line: why it cannot be read.
 pub fn read_hosts(file: &str) -> Result<String, String> {
-    /// A file of hosts that is larger is something else.
+    /// Maximum size: a larger file is something else.
     const MAX_BYTES: u64 = 4 << 20;
     let cannot =
         |error: std::io::Error| format!("the file of hosts {file:?} cannot be read: {error}; check its path");
@@ -235,7 +234,7 @@ pub fn read_hosts(file: &str) -> Result<String, String> {
     Ok(text)
 }
 
-/// `nodes=4,partition=x,exclusive`: how many, and options of salloc.
+/// `nodes=4,partition=x,exclusive`: the number of nodes, and options of salloc.
 fn slurm(text: &str, binary: Option<String>) -> Result<Launcher, String> {
     let (mut nodes, mut options) = (None, Vec::new());
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {

@@ -1,4 +1,4 @@
-//! A password from a file, an open file or the terminal: never from an argument or the environment.
+//! Reads a password from a file, an open descriptor or the terminal: never from an argument or the environment.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -8,10 +8,10 @@ use std::path::Path;
 use provision::ApiSecret;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-/// No password is longer.
+/// Maximum length of a password.
 const MAX_BYTES: u64 = 4096;
 
-/// The first line of a file that nobody else can read.
+/// The first line of a file that nobody else may read.
 ///
 /// # Errors
 /// One line.
@@ -29,7 +29,7 @@ pub(super) fn from_file(path: &Path) -> Result<ApiSecret, String> {
         .ok_or_else(|| format!("the password file {shown} is empty; write the password into it"))
 }
 
-/// The first line of a file that is open already, such as `3<file` or a pipe.
+/// The first line of an open descriptor, such as `3<file` or a pipe.
 ///
 /// # Errors
 /// One line.
@@ -49,10 +49,10 @@ fn first_line(file: File) -> std::io::Result<Option<ApiSecret>> {
     Ok(text.lines().next().map(ApiSecret::new).filter(|secret| !secret.is_empty()))
 }
 
-/// What is typed on the terminal, unseen.
+/// Reads from the terminal without echo.
 ///
 /// # Errors
-/// One line: there is no terminal, or the user wants no more.
+/// One line: there is no terminal, or the user cancelled.
 pub(super) fn ask(prompt: &str) -> Result<ApiSecret, String> {
     let no_terminal = |error: std::io::Error| {
         format!("there is no terminal to ask for the password on ({error}); give --ssh-password-file FILE")
@@ -71,7 +71,7 @@ pub(super) fn ask(prompt: &str) -> Result<ApiSecret, String> {
             }
             // Ctrl-C, Ctrl-D, Ctrl-\
             3 | 4 | 28 => break,
-            // Backspace takes a whole letter back.
+            // Backspace removes a whole character.
             8 | 127 => while typed.pop().is_some_and(|byte: u8| byte & 0xC0 == 0x80) {},
             // Ctrl-U
             21 => typed.clear(),
@@ -89,8 +89,8 @@ pub(super) fn ask(prompt: &str) -> Result<ApiSecret, String> {
     }
 }
 
-/// A terminal that shows nothing of what is typed, until this is dropped. Keys that would end the program come as bytes:
-/// else it would stay so.
+/// Turns off the terminal's echo until dropped. Keys that would end the program arrive as bytes: otherwise the echo
+/// would stay off.
 struct Unseen<'a> {
     terminal: &'a File,
     before: Termios,

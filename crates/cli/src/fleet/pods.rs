@@ -1,11 +1,11 @@
-//! `--kubernetes count=12,image=…,…`: pods in one text, with the words of the experiment file.
+//! `--kubernetes count=12,image=…,…`: pods in one text, with the keys of the experiment file.
 
 use experiment::Pods;
 
 const KEYS: &str = "count, image, namespace, context, host_network, host_path, claim, pull_policy, share_nodes, \
                     user, cpu, memory, node_selector.NAME or resources.NAME";
 
-/// Pods as the flag says them.
+/// Parses the flag's pods.
 ///
 /// # Errors
 /// One line: what is wrong, and what to write.
@@ -25,7 +25,7 @@ pub(super) fn read(text: &str) -> Result<Pods, String> {
             Some("false" | "no") => Ok(false),
             Some(_) => Err(wrong("write it alone, or =false")),
         };
-        // Names of labels keep their dashes.
+        // Label names keep their dashes.
         let name = part
             .split_once('=')
             .map_or(part, |(key, _)| key)

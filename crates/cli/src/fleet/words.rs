@@ -1,10 +1,10 @@
-//! A command line in one text, parted into words: by blanks, with quotes and backslashes as a shell has them, and nothing
-//! else of a shell.
+//! Splits a command line in one text into words: at blanks, with quotes and backslashes as in a shell, and without any
+//! other shell syntax.
 
 /// The words of a text.
 ///
 /// # Errors
-/// One line: what is not closed, or that there is nothing.
+/// One line: what is not closed, or that the text is empty.
 pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;

@@ -12,7 +12,7 @@ use units::{ByteRate, OpRate, latency};
 use super::line::clock;
 use runner::progress::RunProgress;
 
-/// One above the other.
+/// Both charts, one above the other.
 pub fn both(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     let rows = Layout::vertical([Constraint::Percentage(50), Constraint::Percentage(50)]).split(area);
     let points = model.history.points();
@@ -20,7 +20,7 @@ pub fn both(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     latencies(frame, rows[1], points);
 }
 
-/// Bytes where any move, else operations.
+/// Bytes if any are moved, else operations.
 fn throughput(frame: &mut Frame<'_>, area: Rect, points: &[SeriesPoint]) {
     let moves = points.iter().any(|point| point.bytes > 0);
     let value = |point: &SeriesPoint| if moves { point.bytes_per_s() } else { point.ops_per_s() };

@@ -4,7 +4,7 @@ use units::{ByteRate, OpRate, latency};
 
 use runner::progress::RunProgress;
 
-/// Seconds as people read a clock: `42 s`, `3:07`, `1:02:03`.
+/// Seconds in clock notation: `42 s`, `3:07`, `1:02:03`.
 pub fn clock(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;
     let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
@@ -15,7 +15,7 @@ pub fn clock(seconds: f64) -> String {
     }
 }
 
-/// A short text of `most` characters at most.
+/// Shortens a text to at most `most` characters.
 pub fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -24,12 +24,12 @@ pub fn shortened(text: &str, most: usize) -> String {
     format!("{kept}…")
 }
 
-/// Which cell, how much longer, which stage, how long, how fast, how steady.
+/// Which cell, time left, which stage, for how long, how fast, how steady.
 pub fn line(model: &RunProgress, now_ns: u64) -> String {
     let stage = &model.stage;
     let name = model.cells.get(model.current).map_or("", |cell| cell.name.as_str());
     let all = model.cells.len();
-    // What people look for comes first: a narrow terminal cuts the end.
+    // The most important part comes first: a narrow terminal cuts the end.
     let left = model.eta_s(now_ns).map_or_else(String::new, |(cell, whole)| match all {
         1 => format!(", about {} left", clock(whole)),
         _ => format!(", about {} left, {} in all", clock(cell), clock(whole)),

@@ -1,4 +1,4 @@
-//! The ways to see a run while it goes on.
+//! Live displays of a run.
 
 mod chart;
 pub mod line;

@@ -1,4 +1,4 @@
-//! The thread that shows a run: a full-screen view, one line that is kept up to date, or a line now and then.
+//! The thread that displays a run: a full-screen view, one line kept up to date, or a line now and then.
 
 use std::io::Stderr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,28 +19,28 @@ use super::line::line;
 use super::view;
 use crate::messages::Messages;
 
-/// How often the view and the line are drawn anew.
+/// Redraw interval of the view and the line.
 const DRAW_EVERY: Duration = Duration::from_millis(200);
-/// Without a terminal, a line appears this often.
+/// Interval between lines without a terminal.
 const LINE_EVERY_NS: u64 = 5_000_000_000;
 
-/// How a run is shown.
+/// How a run is displayed.
 #[derive(Clone, Copy, Debug)]
 pub enum Show {
     /// Full-screen.
     Full,
     /// One line: kept up to date on a terminal, now and then elsewhere.
     Line {
-        /// Also a line that stays after each such time, in nanoseconds.
+        /// Interval at which a permanent line is printed, in nanoseconds.
         newline_ns: Option<u64>,
-        /// The line is made so from what there is to see at a moment of the reactors' clock.
+        /// Formats the line for a given time on the reactors' clock.
         line: fn(&RunProgress, u64) -> String,
     },
     /// Not at all.
     Nothing,
 }
 
-/// A run as a terminal shows it: messages as lines, its state in a view that is kept up to date.
+/// A run on a terminal: messages as lines, its state in a view kept up to date.
 pub struct RunView {
     messages: Messages,
     show: Show,
@@ -51,7 +51,7 @@ impl RunView {
     /// A view of the next run.
     ///
     /// # Errors
-    /// One line: a full-screen view is asked for, and standard error is not a terminal.
+    /// One line: a full-screen view was requested, but standard error is not a terminal.
     pub fn new(messages: &Messages, show: Show) -> Result<Self, String> {
         if matches!(show, Show::Full) && messages.bars().is_none() {
             return Err("--live: standard error is not a terminal; next: run without --live".to_owned());
@@ -92,7 +92,7 @@ impl Events for Messages {
     }
 }
 
-/// The thread that shows a run, until this is dropped.
+/// Displays a run in a thread until dropped.
 struct Screen {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -125,7 +125,7 @@ impl Drop for Screen {
         self.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A panic while drawing has been reported by its hook and lost nothing of the run.
+            // The panic hook reported a panic while drawing, and the run lost nothing.
             let _ = thread.join();
         }
     }
@@ -136,7 +136,7 @@ struct Showing {
     messages: Messages,
     over: Arc<AtomicBool>,
     show: Show,
-    /// How often a line appears.
+    /// Interval between lines.
     every_ns: u64,
     next_line_ns: u64,
 }
@@ -186,13 +186,13 @@ impl Showing {
     }
 }
 
-/// The terminal while it belongs to the view. Dropped, it is as it was.
+/// The terminal while the view owns it. Restores it on drop.
 struct FullScreen {
     terminal: Terminal<CrosstermBackend<Stderr>>,
     messages: Messages,
 }
 
-/// Gives the terminal back; also called by a panic and before a signal ends the process.
+/// Restores the terminal; also called on a panic and before a signal ends the process.
 pub fn restore_terminal() {
     if terminal::is_raw_mode_enabled().unwrap_or(false) {
         let _ = execute!(std::io::stderr(), terminal::LeaveAlternateScreen, ratatui::crossterm::cursor::Show);
@@ -225,7 +225,7 @@ impl FullScreen {
         }
     }
 
-    /// Draws once and waits for a key; false when the view is to be left.
+    /// Draws once and waits for a key; returns false to leave the view.
     fn frame(&mut self, progress: &SharedProgress) -> bool {
         let now = clock::now_ns();
         // Drawn from a copy, so that a slow terminal does not hold up the run.
@@ -236,7 +236,7 @@ impl FullScreen {
         match event::poll(DRAW_EVERY) {
             Ok(true) => {}
             Ok(false) => return true,
-            // The terminal is gone: it would be asked again at once, and for ever.
+            // The terminal is gone: polling it again would spin for ever.
             Err(_) => return false,
         }
         let key = match event::read() {

@@ -1,4 +1,4 @@
-//! The full-screen view: what a [`RunProgress`] looks like.
+//! The full-screen view of a [`RunProgress`].
 
 use metrics::OpKind;
 use ratatui::Frame;
@@ -13,7 +13,7 @@ use super::chart;
 use super::line::{clock, shortened};
 use runner::progress::RunProgress;
 
-/// Below this width the charts stand alone.
+/// Below this width only the charts are shown.
 const WIDE: u16 = 90;
 
 /// Draws the run as it is at `now_ns` on the reactors' clock.
@@ -40,7 +40,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &RunProgress, now_ns: u64) {
     frame.render_widget(Paragraph::new(keys).style(Style::new().fg(Color::DarkGray)), rows[3]);
 }
 
-/// Lines for the matrix and the messages: a third of the screen at most.
+/// Height of the matrix and the messages: at most a third of the screen.
 fn below(model: &RunProgress, height: u16) -> u16 {
     let cells = u16::try_from(model.cells.len()).unwrap_or(u16::MAX);
     cells.saturating_add(2).clamp(4, (height / 3).max(4))
@@ -95,7 +95,7 @@ fn side(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     limits(frame, rows[2], model);
 }
 
-/// The operations of the last interval, on the target that is loaded.
+/// The operations of the last interval, and their target.
 fn operations(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     let header = Row::new(["", "ops/s", "throughput", "p50", "p99", "max", "err"]).bold();
     let rows = model.ops.iter().map(|op| {
@@ -130,7 +130,7 @@ fn operations(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     frame.render_widget(Table::new(rows, widths).header(header).block(framed(title)), area);
 }
 
-/// What the rule demands, and what is still missing.
+/// The rule's criteria, and what is still missing.
 fn steady(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     let Some(steady) = &model.steady else {
         frame.render_widget(Paragraph::new("not measuring").block(framed(" steady? ".into())), area);
@@ -145,7 +145,7 @@ fn steady(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
         frame.render_widget(Paragraph::new(text).block(framed(title)), area);
         return;
     }
-    // What is missing stands first: it is what one waits for.
+    // Unmet criteria come first: they are what the user waits for.
     let mut criteria: Vec<_> = steady.criteria.iter().collect();
     criteria.sort_by_key(|criterion| criterion.met);
     let lines = criteria.into_iter().map(|criterion| {
@@ -160,7 +160,7 @@ fn steady(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
                 ),
                 Style::new().fg(colour),
             ),
-            // The name is cut where the room ends; the figures are not.
+            // The name is truncated if space is short; the figures are not.
             Span::raw(format!("  {}", criterion.name)),
         ])
     });
@@ -184,7 +184,7 @@ fn limits(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     frame.render_widget(Paragraph::new(Text::from_iter(lines)).block(framed(" limits ".into())), area);
 }
 
-/// The cells; the one under way stays in sight.
+/// The cells; the current one stays visible.
 fn matrix(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     let room = usize::from(area.height.saturating_sub(2)).max(1);
     let first = (model.current + 1).saturating_sub(room.div_ceil(2) + room / 4);

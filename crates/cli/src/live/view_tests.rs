@@ -1,4 +1,4 @@
-//! What the view looks like, drawn into memory.
+//! Tests of the view, drawn into memory.
 
 use metrics::OpKind;
 use ratatui::Terminal;
@@ -16,7 +16,7 @@ fn criterion(name: &str, value: f64, limit: f64, met: bool) -> Criterion {
     Criterion { name: name.into(), value, limit, at_most: true, met, unit: stats::CriterionUnit::Share }
 }
 
-/// A run of twelve cells in the midst of its third.
+/// A run of twelve cells in the middle of its third.
 fn model() -> RunProgress {
     let mut model = RunProgress {
         run: "abcdefgh".into(),

@@ -1,4 +1,4 @@
-//! What the user typed after `manometer network`.
+//! The arguments of `manometer network`.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -20,7 +20,7 @@ use crate::progress::ProgressView;
 use crate::results::{ResultsFormat, WrongInput};
 use arguments::NetworkArguments;
 
-/// What `--output json` writes, after `schemas/network.schema.json`.
+/// The output of `--output json`, conforming to `schemas/network.schema.json`.
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
@@ -35,7 +35,7 @@ struct Document<'a> {
     verdict: Vec<String>,
 }
 
-/// Measures the network; the process's exit code.
+/// Measures the network; returns the process's exit code.
 pub fn run(arguments: &NetworkArguments, messages: &Messages) -> u8 {
     whole_or_nothing(messages, |stop| network(arguments, stop, messages))
 }
@@ -50,7 +50,7 @@ fn network(arguments: &NetworkArguments, stop: &StopToken, messages: &Messages) 
     Ok(u8::from(!report.success()))
 }
 
-/// What is asked for, from what was typed.
+/// Builds the request from the arguments.
 fn request(arguments: &NetworkArguments) -> Result<NetworkRequest, String> {
     let launcher = arguments.fleet.launcher()?;
     let launcher =
@@ -101,7 +101,7 @@ fn show(arguments: &NetworkArguments, report: &NetworkReport) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// Draws the matrix of the most streams, one way before both ways.
+/// Draws the matrix for the largest number of streams, preferring one-way over both-ways results.
 fn draw(arguments: &NetworkArguments, matrix: &NetworkMatrix) -> Result<()> {
     let Some(path) = &arguments.picture else { return Ok(()) };
     let kinds = matrix.kinds();
@@ -114,7 +114,7 @@ fn draw(arguments: &NetworkArguments, matrix: &NetworkMatrix) -> Result<()> {
     })
 }
 
-/// Keeps the result as a baseline, if that is asked for.
+/// Keeps the result as a baseline, if requested.
 fn keep(arguments: &NetworkArguments, report: &NetworkReport, messages: &Messages) -> Result<()> {
     let Some(name) = &arguments.save_baseline else { return Ok(()) };
     let store = Store::open(&arguments.file.path()?)?;

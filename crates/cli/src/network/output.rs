@@ -1,4 +1,4 @@
-//! What the measured network says, for people.
+//! The results of a network measurement as text for people.
 
 use checks::link_way;
 use stats::{NetworkJudgement, NetworkLink, NetworkMatrix};
@@ -8,7 +8,7 @@ use report::{FittedTable, TableColumn};
 
 use crate::results::words;
 
-/// Hosts up to which the matrix fits into a terminal.
+/// Maximum number of hosts whose matrix fits into a terminal.
 const MAX_COLUMNS: usize = 12;
 
 /// The whole text.
@@ -28,7 +28,7 @@ pub fn text(matrix: &NetworkMatrix, judgement: &NetworkJudgement, width: usize) 
     out
 }
 
-/// Everything that is wrong, or that nothing is; a line each.
+/// Every fault, or the statement that there is none; a line each.
 pub fn verdict(matrix: &NetworkMatrix, judgement: &NetworkJudgement) -> Vec<String> {
     checks::network_verdict(matrix, judgement).iter().map(|line| words::plain(line)).collect()
 }
@@ -90,7 +90,7 @@ fn row(matrix: &NetworkMatrix, link: &NetworkLink) -> Vec<String> {
     ]
 }
 
-/// What was probed, else what TCP knows.
+/// The probed path MTU, else the one known to TCP.
 fn path_mtu(matrix: &NetworkMatrix, link: &NetworkLink) -> String {
     let probed = matrix.path_mtu(link.from, link.to);
     let bytes = probed.and_then(|path| path.bytes).or(link.tcp.path_mtu_bytes);

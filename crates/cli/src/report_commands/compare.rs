@@ -57,7 +57,7 @@ pub struct CompareArguments {
     html: Option<PathBuf>,
 }
 
-/// A share, of which a bare number above 1 is a percentage that lacks its sign.
+/// A share; rejects a bare number above 1 as a percentage without its sign.
 fn share(text: &str) -> Result<Share, String> {
     match text.parse::<f64>() {
         Ok(percent) if percent > 1.0 && percent <= 100.0 => {
@@ -79,7 +79,7 @@ enum Format {
 }
 
 impl Format {
-    /// A comparison in this format; of its three forms one is made.
+    /// Writes a comparison in this format, building only the form needed.
     fn write(
         self,
         text: impl FnOnce(Option<u16>) -> String,
@@ -94,7 +94,7 @@ impl Format {
     }
 }
 
-/// Compares; the process's exit code.
+/// Compares the runs; returns the process's exit code.
 pub fn run(arguments: &CompareArguments, messages: &Messages) -> u8 {
     ended(compare(arguments, messages), messages)
 }
@@ -125,13 +125,13 @@ fn compare(arguments: &CompareArguments, messages: &Messages) -> Result<u8> {
     Ok(u8::from(arguments.fail_on_regression.is_some() && compared.regressions > 0))
 }
 
-/// A comparison, as it was asked for.
+/// A comparison in the requested form.
 struct Compared {
-    /// For standard output.
+    /// Text for standard output.
     text: String,
-    /// For a file, where one is wanted.
+    /// Page for a file, if requested.
     page: Option<String>,
-    /// No cell was compared.
+    /// Whether no cell could be compared.
     nothing: bool,
     regressions: u64,
 }
@@ -158,7 +158,7 @@ fn of_several(runs: &[Document], arguments: &CompareArguments, options: &Compare
     Ok(Compared { text, page, nothing: found.cells.is_empty(), regressions: found.regressions })
 }
 
-/// The runs that are meant, at least two.
+/// The named runs, at least two.
 fn documents(arguments: &CompareArguments, whole: bool) -> Result<Vec<Document>> {
     let file = &arguments.file;
     if let Some(count) = arguments.last {
@@ -179,7 +179,7 @@ fn documents(arguments: &CompareArguments, whole: bool) -> Result<Vec<Document>>
     all(found)
 }
 
-/// The last runs of the experiment of the last one, the first of them first.
+/// The latest runs of the most recent run's experiment, oldest first.
 fn last_runs(count: usize, file: &ResultsFile, whole: bool) -> Result<Vec<Document>> {
     let store = file.open()?;
     let last = store.run("last")?;
@@ -194,7 +194,7 @@ fn last_runs(count: usize, file: &ResultsFile, whole: bool) -> Result<Vec<Docume
     runs.into_iter().skip(kept).map(|run| document(&store, run, whole)).collect()
 }
 
-/// All of them, or what is wrong with each that is not known.
+/// All of them, or the errors of all that were not found.
 fn all(found: Vec<Result<Document>>) -> Result<Vec<Document>> {
     let unknown = |error: &anyhow::Error| matches!(error.downcast_ref(), Some(StoreError::Unknown { .. }));
     let mut missing: Vec<String> = Vec::new();
@@ -210,7 +210,7 @@ fn all(found: Vec<Result<Document>>) -> Result<Vec<Document>> {
     }
 }
 
-/// A run of the results file, or of another one: `FILE:RUN`; of `RUN#CELL` that cell alone.
+/// A run of the default results file, or of another one: `FILE:RUN`; `RUN#CELL` selects a single cell.
 fn load(text: &str, file: &ResultsFile, whole: bool) -> Result<Document> {
     let (run, cell) = match text.rsplit_once('#') {
         Some((run, number)) => (run, Some(number)),
@@ -232,7 +232,7 @@ fn document(store: &Store, run: RunRecord, whole: bool) -> Result<Document> {
     Ok(if whole { Document::load(store, run)? } else { Document::load_records(store, run)? })
 }
 
-/// The run that was kept as a baseline, of this results file or of another one: `FILE:NAME`.
+/// The run kept as a baseline, in the default results file or another one: `FILE:NAME`.
 fn load_baseline(text: &str, file: &ResultsFile, whole: bool) -> Result<Document> {
     let (store, name) = place(text, file)?;
     let kept = store.baseline(name)?;
@@ -244,14 +244,14 @@ fn load_baseline(text: &str, file: &ResultsFile, whole: bool) -> Result<Document
         let next = format!("next: manometer show RUN --baseline {name} says which share of it was reached");
         return Err(WrongInput(format!("--baseline {name}: {why}; {next}")).into());
     };
-    // While the run itself is kept, its curves are too.
+    // As long as the run itself is stored, its curves are available too.
     match store.run(&document.run.id) {
         Ok(run) if whole => Ok(Document::load(&store, run)?),
         _ => Ok(document),
     }
 }
 
-/// The results file, or the one before the last colon; and the rest.
+/// The default results file, or the one before the last colon; and the rest.
 fn place<'a>(text: &'a str, file: &ResultsFile) -> Result<(Store, &'a str)> {
     Ok(match text.rsplit_once(':') {
         Some((path, rest)) if !path.is_empty() => (Store::open_existing(Path::new(path))?, rest),

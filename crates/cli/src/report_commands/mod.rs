@@ -1,4 +1,4 @@
-//! `manometer report`, `notebook` and `compare`: runs for people to look at.
+//! `manometer report`, `notebook` and `compare`: runs in human-readable form.
 
 pub mod compare;
 pub mod notebook;
@@ -14,7 +14,7 @@ use crate::messages::Messages;
 use crate::results::destination::{begins_like_sqlite, write_whole};
 use crate::results::{self, WrongInput};
 
-/// Where a page or notebook goes: the named file, `-` for standard output, or a file named after the run.
+/// Writes a page or notebook: to the named file, `-` for standard output, or a file named after the run.
 pub fn write(
     output: Option<&Path>,
     run: &RunRecord,
@@ -41,7 +41,7 @@ pub fn write(
     Ok(())
 }
 
-/// `NAME-ID.html`, with nothing in it that a shell or a file system could mind.
+/// `NAME-ID.html`, without characters that are special to a shell or a file system.
 fn default_name(run: &RunRecord, end: &str) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
     let name: String = run.name.chars().take(60).map(plain).collect();
@@ -52,7 +52,7 @@ fn default_name(run: &RunRecord, end: &str) -> PathBuf {
     })
 }
 
-/// The exit code of a command that ended so.
+/// The exit code for a command's outcome.
 pub fn ended(outcome: Result<u8>, messages: &Messages) -> u8 {
     outcome.unwrap_or_else(|error| results::ended(Err(error), messages))
 }
@@ -91,7 +91,7 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).unwrap();
         write_whole(&link, "after").unwrap();
         assert!(link.is_symlink() && std::fs::read_to_string(&path).unwrap() == "after");
-        // What the draft would be called is taken by a directory, so that it cannot be written.
+        // A directory takes the draft's name, so that the draft cannot be written.
         std::fs::create_dir(directory.path().join("x.html.unfinished")).unwrap();
         assert!(write_whole(&path, "later").is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "after");

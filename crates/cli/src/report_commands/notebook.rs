@@ -27,7 +27,7 @@ pub struct NotebookArguments {
     output: Option<PathBuf>,
 }
 
-/// Writes the notebook; the process's exit code.
+/// Writes the notebook; returns the process's exit code.
 pub fn run(arguments: &NotebookArguments, messages: &Messages) -> u8 {
     ended(make(arguments, messages), messages)
 }

@@ -30,7 +30,7 @@ pub struct ReportArguments {
     output: Option<PathBuf>,
 }
 
-/// Writes the report; the process's exit code.
+/// Writes the report; returns the process's exit code.
 pub fn run(arguments: &ReportArguments, messages: &Messages) -> u8 {
     ended(make(arguments, messages), messages)
 }

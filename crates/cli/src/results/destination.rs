@@ -1,4 +1,4 @@
-//! Where machine output goes: standard output, or a file.
+//! Destination of machine-readable output: standard output, or a file.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -8,17 +8,17 @@ use anyhow::Result;
 
 use super::WrongInput;
 
-/// Writes through a buffer, whatever is behind it.
+/// A buffered writer.
 pub struct BufferedOutput {
     out: BufWriter<Box<dyn Write>>,
     file: Option<File>,
 }
 
 impl BufferedOutput {
-    /// A file, or standard output. `keep` is a file that must not be written over: the one that is read.
+    /// Opens a file, or standard output. `keep` is a file that must not be overwritten: the one being read.
     ///
     /// # Errors
-    /// When the file cannot be made, or is the one to keep.
+    /// The file cannot be created, or is the one to keep.
     pub fn open(path: Option<&Path>, keep: &Path) -> Result<Self> {
         let Some(path) = path else {
             return Ok(Self { out: BufWriter::new(Box::new(io::stdout().lock())), file: None });
@@ -39,7 +39,7 @@ impl BufferedOutput {
         }
         let file = File::create(path).and_then(|file| Ok((file.try_clone()?, file)));
         let (file, clone) = file.map_err(|error| {
-            // Not as an error of the output: this one has a hint of its own.
+            // Not reported as an output error: this one has its own hint.
             WrongInput(format!(
                 "--output-file {}: cannot be made: {error}; next: name a file where you may write",
                 path.display()
@@ -48,27 +48,27 @@ impl BufferedOutput {
         Ok(Self { out: BufWriter::new(Box::new(clone)), file: Some(file) })
     }
 
-    /// Hands on what is buffered; a file is on the disk then.
+    /// Flushes the buffer; a file is on disk afterwards.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn finish(mut self) -> io::Result<()> {
         self.out.flush()?;
         match self.file {
-            // A pipe or terminal that was named as a file cannot be synced, and needs not.
+            // A pipe or terminal given as a file cannot be synced, and need not be.
             Some(file) if file.metadata()?.is_file() => file.sync_all(),
             _ => Ok(()),
         }
     }
 }
 
-/// Writes a file as a whole: one that cannot be written to its end, as on a full disk, is not there, and what was there before stays. What
-/// is no plain file, such as a pipe, is written as it is.
+/// Writes a file atomically: if writing fails, as on a full disk, no partial file appears and an existing one stays.
+/// Anything but a plain file, such as a pipe, is written directly.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    // Behind a link, so that the link stays.
+    // Resolves a link, so that the link stays.
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if path.exists() && !path.is_file() {
         return std::fs::write(path, text);
@@ -80,16 +80,16 @@ pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
         .and_then(|()| std::fs::rename(&draft, &path));
     if written.is_err() {
-        // It may not have come to be; the first error is the cause.
+        // It may not exist; the first error is the cause.
         let _ = std::fs::remove_file(&draft);
     }
     written
 }
 
-/// Results are not written over by mistake.
+/// Keeps results files from being overwritten by mistake.
 pub fn begins_like_sqlite(path: &Path) -> bool {
     let mut head = [0; 15];
-    // Only of a plain file: to open a pipe or device may block, or have effects.
+    // Only for a plain file: opening a pipe or device may block, or have side effects.
     path.is_file()
         && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
         && &head == b"SQLite format 3"

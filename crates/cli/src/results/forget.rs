@@ -25,7 +25,7 @@ pub struct ForgetArguments {
     file: ResultsFile,
 }
 
-/// Removes the run; the process's exit code.
+/// Removes the run; returns the process's exit code.
 pub fn run(arguments: &ForgetArguments, messages: &Messages) -> u8 {
     ended(forget(arguments, messages), messages)
 }
@@ -40,7 +40,7 @@ fn forget(arguments: &ForgetArguments, messages: &Messages) -> Result<()> {
     let Some(run) = &arguments.run else { return Ok(()) };
     let before = store.bytes();
     if let Err(error) = store.forget(run) {
-        // What other commands take for a run, such as `last`, is not enough here.
+        // Names that other commands accept for a run, such as `last`, are not enough here.
         return Err(match (&error, store.run(run)) {
             (StoreError::Unknown { .. }, Ok(meant)) => WrongInput(format!(
                 "no run {run:?}: forget wants the whole id, and {run} stands for run {} ({}); next: manometer forget {}",

@@ -1,4 +1,4 @@
-//! `manometer list`: the runs of a results file.
+//! `manometer list`: lists the runs in a results file.
 
 use std::io::Write;
 use std::path::Path;
@@ -42,7 +42,7 @@ struct Document<'a> {
     runs: &'a [RunSummary],
 }
 
-/// Shows the list; the process's exit code.
+/// Shows the list; returns the process's exit code.
 pub fn run(arguments: &ListArguments, messages: &Messages) -> u8 {
     ended(list(arguments), messages)
 }
@@ -64,7 +64,7 @@ fn list(arguments: &ListArguments) -> Result<()> {
     Ok(out.finish()?)
 }
 
-/// The baselines; as JSON they are an array.
+/// Lists the baselines; as JSON they are an array.
 fn baselines(store: &Store, format: ResultsFormat) -> Result<()> {
     let kept = store.baselines()?;
     let mut out = BufferedOutput::open(None, store.path())?;

@@ -1,4 +1,4 @@
-//! What is in the results file: `manometer list`, `show`, `export` and `forget`.
+//! Commands on the results file: `manometer list`, `show`, `export` and `forget`.
 
 pub mod destination;
 pub mod export;
@@ -36,15 +36,15 @@ pub enum ResultsFormat {
 }
 
 impl ResultsFile {
-    /// The file that is meant.
+    /// Path of the selected file.
     ///
     /// # Errors
-    /// When none is named and there is no default place.
+    /// None is named and there is no default path.
     pub fn path(&self) -> Result<PathBuf, StoreError> {
         self.path.clone().map_or_else(store::default_path, Ok)
     }
 
-    /// Opens what must exist, to show it.
+    /// Opens an existing file to show it.
     ///
     /// # Errors
     /// As [`Store::open_existing`].
@@ -53,12 +53,12 @@ impl ResultsFile {
     }
 }
 
-/// An argument that cannot be understood, or does not fit what is in the file: exit code 2.
+/// An argument that is invalid, or does not match the file's contents: exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WrongInput(pub String);
 
-/// How a command ended: what it said, and the exit code. A reader that closed the pipe early is content.
+/// Reports how a command ended; returns the exit code. A reader that closed the pipe early is no error.
 pub fn ended(outcome: Result<()>, messages: &Messages) -> u8 {
     let Err(error) = outcome else { return 0 };
     if let Some(io) = error.downcast_ref::<io::Error>() {
@@ -74,7 +74,7 @@ pub fn ended(outcome: Result<()>, messages: &Messages) -> u8 {
         return exit::input(messages, &error.to_string());
     }
     match error.downcast_ref::<StoreError>() {
-        // What was asked for is not there, or cannot be: wrong input.
+        // What was requested does not exist, or is impossible: a usage error.
         Some(
             StoreError::Unknown { .. }
             | StoreError::NoBaseline { .. }
@@ -89,7 +89,7 @@ pub fn ended(outcome: Result<()>, messages: &Messages) -> u8 {
     }
 }
 
-/// The same file, whatever the two are called.
+/// Whether both paths refer to the same file.
 fn same_file(a: &Path, b: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let of = |path: &Path| std::fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()));

@@ -1,4 +1,4 @@
-//! How figures and moments are written for people, the same in every command.
+//! Formats figures and times for people, consistently in every command.
 
 use jiff::Timestamp;
 use report::{FittedTable, TableColumn, paragraph};
@@ -11,7 +11,7 @@ pub fn moment(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// Seconds with the digits that matter: `0.25 s`, `12.3 s`, `11m 40s`, `3h 5m`.
+/// Seconds with as many digits as matter: `0.25 s`, `12.3 s`, `11m 40s`, `3h 5m`.
 pub fn seconds(seconds: f64) -> String {
     let whole = seconds.round().max(0.0) as u64;
     match whole {
@@ -27,7 +27,7 @@ pub fn ops(rate: f64) -> String {
     OpRate(rate).to_string()
 }
 
-/// `3.1 GB/s`, or nothing to speak of.
+/// `3.1 GB/s`, or a placeholder.
 pub fn bytes(rate: f64) -> String {
     if rate > 0.0 { ByteRate(rate).to_string() } else { "-".into() }
 }
@@ -37,7 +37,7 @@ pub fn time(nanos: u64, count: u64) -> String {
     if count == 0 { "-".into() } else { latency(nanos) }
 }
 
-/// Half of the 95 % interval in percent of the mean; nothing when one value cannot tell.
+/// Relative half-width of the 95 % interval in percent; empty if a single value gives none.
 pub fn half_width(estimate: &Estimate) -> String {
     let known = estimate.effective_samples > 1.0 && estimate.mean > 0.0;
     let share = (estimate.high - estimate.low) / 2.0 / estimate.mean * 100.0;
@@ -54,13 +54,13 @@ pub fn verdict(validity: Option<Validity>) -> &'static str {
     validity.map_or("-", Validity::name)
 }
 
-/// Text from a file, in one line and without anything that a terminal would obey.
+/// Text from a file, in one line and without terminal control characters.
 pub fn plain(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }
 
-/// Columns by their titles, each with its rank as [`TableColumn::rank`] has it; the first `left` are set to the left, the
-/// others to the right.
+/// Columns with these titles, each with its rank as in [`TableColumn::rank`]; the first `left` are left-aligned, the
+/// others right-aligned.
 pub fn columns(titles: &[(&str, u8)], left: usize) -> Vec<TableColumn> {
     let column = |(at, (title, rank)): (usize, &(&str, u8))| {
         if at < left { TableColumn::left(*title) } else { TableColumn::right(*title) }.rank(*rank)
@@ -78,9 +78,9 @@ pub fn table(
     FittedTable::of(columns(titles, left), rows).text(width, indent)
 }
 
-/// A line, indented; what is longer than `width` goes on in the next, indented further.
+/// An indented line; text beyond `width` continues on the next line, indented further.
 pub fn wrapped(line: &str, width: usize) -> String {
-    // A table's line keeps its columns.
+    // Lines of a table keep their columns.
     if line.chars().count() + 2 <= width || line.starts_with(' ') {
         return format!("  {line}\n");
     }

@@ -1,4 +1,4 @@
-//! What the user typed after `manometer run`, verbatim.
+//! The arguments of `manometer run`, verbatim.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! An experiment on the command line: a target's URL and flags in place of a file.
+//! An experiment on the command line: a target URL and flags in place of a file.
 
 use clap::Args;
 use experiment::BriefExperiment;
@@ -68,7 +68,7 @@ pub struct BriefArguments {
 const HEADING: &str = "The load on the target of a URL";
 
 impl BriefArguments {
-    /// Flags whose value may be left out take a URL that follows them for it. It is given back.
+    /// Flags with an optional value swallow a URL that follows them. Returns such a URL.
     pub fn misplaced_url(&mut self) -> Option<String> {
         let mut flags = [(&mut self.read, "100%"), (&mut self.write, "100%"), (&mut self.direct, "true")];
         let (value, without) = flags.iter_mut().find_map(|(value, without)| {
@@ -80,7 +80,7 @@ impl BriefArguments {
         value.replace((*without).to_owned())
     }
 
-    /// The first of them that was given.
+    /// The first of these flags that was given.
     pub fn first_given(&self) -> Option<&'static str> {
         let flags = [
             ("--read", &self.read),
@@ -105,7 +105,7 @@ impl BriefArguments {
         given.or((!self.op.is_empty()).then_some("--op"))
     }
 
-    /// With the target.
+    /// The experiment with this target.
     pub fn experiment(&self, url: &str) -> BriefExperiment {
         let own = self.clone();
         BriefExperiment {

@@ -1,4 +1,4 @@
-//! The table of a run's cells: a column for each crossed parameter, a row for each operation of a mix, and the mean of
+//! The table of a run's cells: a column for each crossed parameter, a row for each operation of a mix, and the means of
 //! repetitions.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use stats::{Estimate, SteadyJudgement};
 use store::{CellRecord, CellResult, OpSummary, RunRecord, Validity};
 use units::{ByteRate, OpRate, latency};
 
-/// Which parameters differ between the cells, so that they need a column.
+/// Parameters that differ between the cells and need a column.
 struct CellColumns<'a> {
     workloads: bool,
     axes: Vec<&'a str>,
@@ -37,7 +37,7 @@ impl<'a> CellColumns<'a> {
         if self.workloads {
             columns.push(TableColumn::left("workload"));
         }
-        // `queue_depth` in one line would take more room than its values.
+        // `queue_depth` on one line would be wider than its values.
         columns.extend(self.axes.iter().map(|axis| TableColumn::right(axis.replace('_', "\n"))));
         if self.repetitions {
             columns.push(TableColumn::right("rep."));
@@ -58,7 +58,7 @@ impl<'a> CellColumns<'a> {
         columns
     }
 
-    /// The cells of a row that say which cell it is.
+    /// The table cells that identify a row's cell.
     fn name(&self, head: String, planned: Option<&Cell>, repetition: String) -> Vec<String> {
         let mut row = vec![head];
         if self.workloads {
@@ -73,7 +73,7 @@ impl<'a> CellColumns<'a> {
     }
 }
 
-/// The cells that have a record, in the order of running, then the means of those that were repeated.
+/// The cells that have a record, in running order, then the means of those that were repeated.
 pub fn table(run: &RunRecord, cells: &[CellRecord], width: usize, colours: bool) -> String {
     let columns = CellColumns::of(run);
     let mut table = FittedTable::new(columns.columns()).coloured(colours.then_some(colour));
@@ -91,7 +91,7 @@ pub fn table(run: &RunRecord, cells: &[CellRecord], width: usize, colours: bool)
         row.extend(figures(&RowFigures::of(&result.total), if result.ops.len() > 1 { "all" } else { "" }));
         row.extend([steady(result).to_owned(), limit(result), result.verdict.validity.name().to_owned()]);
         table.row(row);
-        // One kind of operation is all together.
+        // A single operation equals the total.
         for op in result.ops.iter().filter(|_| result.ops.len() > 1) {
             let mut row = columns.name(String::new(), None, String::new());
             row.extend(figures(&RowFigures::of(op), op.op.map_or("", OpKind::name)));
@@ -111,11 +111,11 @@ pub fn table(run: &RunRecord, cells: &[CellRecord], width: usize, colours: bool)
     table.text(width, "")
 }
 
-/// What a row shows of operations.
+/// The figures shown in a row.
 struct RowFigures {
     bytes_per_s: Option<Estimate>,
     ops_per_s: Estimate,
-    /// p50, p99, p99.9; nothing where nothing ended.
+    /// p50, p99, p99.9; `None` if no operation ended.
     response_ns: Option<[u64; 3]>,
 }
 
@@ -153,7 +153,7 @@ struct RepeatedPoint<'a> {
 }
 
 impl RepeatedPoint<'_> {
-    /// Means over the repetitions, with the intervals that their own spread gives.
+    /// Means over the repetitions, with intervals from their own spread.
     fn figures(&self) -> RowFigures {
         let over = |value: &dyn Fn(&CellResult) -> f64| {
             let values: Vec<f64> = self.results.iter().map(|result| value(result)).collect();
@@ -175,7 +175,7 @@ impl RepeatedPoint<'_> {
         }
     }
 
-    /// The worst of its repetitions; they may also differ more than they may within a valid one.
+    /// The worst verdict of its repetitions; also a worse one if they differ too much from each other.
     fn worst(&self, figures: &RowFigures) -> Validity {
         let verdicts = self.results.iter().map(|result| result.verdict.validity);
         let worst = verdicts.max().unwrap_or(Validity::Invalid);
@@ -205,7 +205,7 @@ fn means<'a>(run: &'a RunRecord, cells: &'a [CellRecord]) -> Vec<RepeatedPoint<'
     points
 }
 
-/// Whether it was steady, where a rule judged it.
+/// Whether it was steady, if a rule judged it.
 fn steady(result: &CellResult) -> &'static str {
     match (result.points.len(), result.steady.judgement()) {
         (0, SteadyJudgement::NotJudged) => "-",
@@ -214,7 +214,7 @@ fn steady(result: &CellResult) -> &'static str {
     }
 }
 
-/// What the limit was, in a word; the sentence below the table says why.
+/// The limit in a word; the sentence below the table gives the reason.
 fn limit(result: &CellResult) -> String {
     let Some(limit) = &result.limit else { return "-".into() };
     match limit.bound {

@@ -1,5 +1,5 @@
-//! What `manometer run --dry-run` shows: the cells, the bytes to be written, the time expected, and what was seen of the targets.
-//! Nothing is made or written.
+//! The output of `manometer run --dry-run`: the cells, the bytes to be written, the expected time, and the state of the
+//! targets. Nothing is created or written.
 
 mod fleet;
 
@@ -11,10 +11,10 @@ use units::{Size, Span};
 
 /// Version of the JSON document.
 const FORMAT: u32 = 1;
-/// Cells that are listed for people; machine output has all.
+/// Maximum cells listed for people; machine-readable output has all.
 const LISTED: usize = 200;
 
-/// A plan and its figures as machines read them.
+/// A plan and its figures in machine-readable form.
 #[derive(Serialize)]
 struct Document<'a> {
     format: u32,
@@ -22,7 +22,7 @@ struct Document<'a> {
     data_sets: Vec<DataSetFigures>,
     bytes_to_write: BytesToWrite,
     expected_s: Range,
-    /// `null` where the targets were not looked at.
+    /// `null` if the targets were not checked.
     preflight: Option<&'a Preflight>,
     plan: &'a Plan,
 }
@@ -33,7 +33,7 @@ struct Range {
     high: f64,
 }
 
-/// The plan, what it will cost and what was seen of its targets, as one JSON document.
+/// The plan, its cost and the state of its targets, as one JSON document.
 pub fn json(plan: &Plan, seen: Option<&Preflight>) -> String {
     let (low, high) = plan.expected_seconds();
     let document = Document {
@@ -50,7 +50,7 @@ pub fn json(plan: &Plan, seen: Option<&Preflight>) -> String {
     text
 }
 
-/// The plan, what it will cost and what was seen of its targets, for people.
+/// The plan, its cost and the state of its targets, for people.
 pub fn text(plan: &Plan, seen: Option<&Preflight>, width: usize) -> String {
     let mut out = format!("{}: {}\n", plan.name, count(plan.cells.len(), "cell"));
     if let Some(description) = &plan.description {
@@ -249,7 +249,7 @@ matrix: {queue_depth: [1, 32]}
 gates: [errors == 0]
 ";
 
-    /// As a log has it.
+    /// As it appears in a log.
     fn shown(file: &str) -> String {
         text(&plan(file), None, 100)
     }

@@ -24,7 +24,7 @@ use crate::live::{RunView, Show};
 use crate::messages::{self, Messages};
 use crate::stdout;
 
-/// Carries an experiment out from beginning to end; the process's exit code.
+/// Runs an experiment from start to end; returns the process's exit code.
 pub fn run(arguments: RunArguments, messages: &Messages) -> u8 {
     attempt(arguments, messages).unwrap_or_else(|refusal| refusal.tell(messages))
 }
@@ -74,14 +74,14 @@ fn attempt(mut arguments: RunArguments, messages: &Messages) -> Result<u8, Comma
     let shown = Shown { json: String::from_utf8_lossy(&json).into_owned(), outcome: &outcome, flags };
     let written = shown.write(&arguments, destination, messages);
     let code = exit::of_run(&outcome, arguments.save_baseline.as_deref(), messages);
-    // Once the terminal is gone nobody is left to be shown anything; the results file has everything.
+    // Once the terminal is gone, nobody can see output; the results file has everything.
     if outcome.stopped != Some(StopReason::HangUp) {
         written?;
     }
     Ok(code)
 }
 
-/// Says what is allowed and seldom meant.
+/// Points out what is allowed but seldom intended.
 fn remarks(given: &read::Given, looks: bool, messages: &Messages) {
     given.plan.remarks().iter().for_each(|line| messages.note(&format!("note: {line}")));
     if looks || given.written.is_some() {
@@ -94,7 +94,7 @@ fn remarks(given: &read::Given, looks: bool, messages: &Messages) {
     }
 }
 
-/// The options of the command line; the password is asked for, if it is to be.
+/// The run options of the command line; asks for the password if necessary.
 fn options(arguments: &RunArguments) -> Result<RunOptions, CommandError> {
     Ok(RunOptions {
         reactor: arguments.reactor,
@@ -109,7 +109,7 @@ fn options(arguments: &RunArguments) -> Result<RunOptions, CommandError> {
     })
 }
 
-/// Options of a run that this process was started for: its directory and its command line, and otherwise the defaults.
+/// Run options with this process's directory and command line, and otherwise the defaults.
 pub fn of_this_process() -> Result<RunOptions, CommandError> {
     let directory = std::env::current_dir()
         .map_err(|error| CommandError::Failure(format!("the current directory cannot be found: {error}")))?;
@@ -119,7 +119,7 @@ pub fn of_this_process() -> Result<RunOptions, CommandError> {
     })
 }
 
-/// Shows the plan and what is seen of its targets.
+/// Shows the plan and the state of its targets.
 ///
 /// # Errors
 /// A target cannot be used; an agent cannot be started; standard output cannot be written.
@@ -150,7 +150,7 @@ fn print(text: &str) -> Result<(), CommandError> {
     stdout::print(text, "`manometer show` prints what the results file has")
 }
 
-/// What is shown when a run is over.
+/// What is shown at the end of a run.
 struct Shown<'a> {
     json: String,
     outcome: &'a RunOutcome,

@@ -1,4 +1,4 @@
-//! What is shown when a run is over, for people. Machines get the document that `manometer show --format json` gives.
+//! Output at the end of a run, for people. Machines get the document of `manometer show --format json`.
 
 use std::path::Path;
 
@@ -15,19 +15,19 @@ use crate::results::show::baseline::shares;
 use crate::results::show::evenness;
 use crate::results::words::wrapped;
 
-/// With more cells than this the evidence of each is only in `manometer show`.
+/// Maximum number of cells for which evidence is shown here; beyond that, only `manometer show` has it.
 const TABLES: usize = 4;
-/// Reasons that are shown of each cell.
+/// Maximum reasons shown per cell.
 const REASONS: usize = 4;
 
-/// The run as people read it, with what it reached of its baseline.
+/// The run for people, with what it reached of its baseline.
 pub fn of_run(outcome: &RunOutcome, width: Option<u16>, flags: &Flags) -> String {
     let against = |kept| shares(&outcome.record, &outcome.cells, kept);
     let against = outcome.baseline.as_ref().map_or_else(String::new, against);
     text(&outcome.record, &outcome.cells, width, flags, &against)
 }
 
-/// What must be added to commands so that they find what this run used; each begins with a blank or is empty.
+/// Flags to add to commands so that they find what this run used; each starts with a blank or is empty.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
     /// The results file.
@@ -37,7 +37,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// What was named on the command line, and the results file if the plan names it.
+    /// The paths named on the command line, and the results file if the plan names it.
     pub fn of(outcome: &RunOutcome, results: Option<&Path>, journal: Option<&Path>) -> Self {
         let named = results.is_some() || outcome.record.plan.results.is_some();
         let results = named.then(|| format!(" --results {}", outcome.store.path().display()));
@@ -48,7 +48,7 @@ impl Flags {
     }
 }
 
-/// The run as people read it; `width` is the terminal's, when there is one. `against` is what it reached of a baseline.
+/// The run for people; `width` is the terminal's, if there is one. `against` is what it reached of a baseline.
 pub fn text(
     run: &RunRecord,
     cells: &[CellRecord],
@@ -81,7 +81,7 @@ pub fn text(
     out
 }
 
-/// Why a cell is as it is: its failure, its gates, its points, and its reasons where nobody else says them.
+/// Remarks on a cell: its failure, its gates, its points, and its reasons unless they are shown elsewhere.
 fn remarks(run: &RunRecord, record: &CellRecord, reasons: bool, width: usize) -> String {
     let cell = run.planned(record.index);
     let mut lines = Vec::new();
@@ -116,7 +116,7 @@ fn remarks(run: &RunRecord, record: &CellRecord, reasons: bool, width: usize) ->
     out
 }
 
-/// What a failed gate found, in the unit of its metric.
+/// The measured value of a failed gate, in the unit of its metric.
 fn measured(run: &RunRecord, index: u32, gate: &store::GateResult) -> String {
     use experiment::GateMetric;
     let cell = run.planned(index);
@@ -193,7 +193,7 @@ fn summary(run: &RunRecord, cells: &[CellRecord]) -> String {
     format!("Run {} ({}), {}: {}.\n", run.id, run.name, cell_count(cells.len()), parts.join(", "))
 }
 
-/// What to type next.
+/// The commands to try next.
 fn next(run: &RunRecord, flags: &Flags, measured: bool, resumable: bool) -> String {
     let Flags { results, journal } = flags;
     let report = measured.then(|| format!("manometer report {}{results}\n", run.id));

@@ -1,4 +1,4 @@
-//! What is shown when a run is over.
+//! Tests of the output at the end of a run.
 
 use experiment::{Plan, Settings, SourceText};
 use jiff::Timestamp;
@@ -149,7 +149,7 @@ fn where_nothing_was_measured_there_is_no_table_and_no_report() {
     assert!(shown.ends_with("1 failed, 1 not run.\nNext: manometer run --resume abcdefgh\n"), "{shown}");
 }
 
-/// Two crossed parameters, two repetitions, one workload that mixes operations and one that does not.
+/// Two crossed parameters, two repetitions, one workload with a mix of operations and one without.
 fn large() -> (RunRecord, Vec<CellRecord>) {
     let text = "name: nightly\ntargets: {t: 'null:'}\nworkloads:\n  randread: {ops: read}\n  oltp: {ops: {read: 70%, write: 30%}}\n\
         matrix: {block_size: [4KiB, 64KiB], queue_depth: [1, 32], repetitions: 2}\n";

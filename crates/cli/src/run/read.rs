@@ -1,4 +1,4 @@
-//! An experiment from its file, or from a URL and flags, to a plan, with what the command line says beside it.
+//! Reads an experiment from its file, or from a URL and flags, into a plan, applying the command line's settings.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -11,17 +11,17 @@ use units::Span;
 use super::RunArguments;
 use crate::exit::CommandError;
 
-/// What was read.
+/// The experiment as read.
 pub struct Given {
     pub plan: Plan,
-    /// The experiment file that a URL and flags stand for.
+    /// The experiment file that is equivalent to a URL and flags.
     pub written: Option<BriefText>,
 }
 
-/// Reads what the command line names; `None` when it names nothing.
+/// Reads what the command line names; `None` if it names nothing.
 ///
 /// # Errors
-/// The file cannot be read; it, the URL or a flag has faults; flags do not go together.
+/// The file cannot be read; the file, the URL or a flag has faults; flags contradict each other.
 pub fn given(arguments: &mut RunArguments) -> Result<Option<Given>, CommandError> {
     if arguments.source.is_none() {
         arguments.source = arguments.brief.misplaced_url().map(Into::into);
@@ -82,7 +82,7 @@ fn faults(faults: Diagnostics) -> CommandError {
     CommandError::Faults(faults.to_string())
 }
 
-/// The plan that `read` makes with the settings of the command line.
+/// The plan from `read`, with the settings of the command line.
 fn plan(
     arguments: &RunArguments,
     read: impl FnOnce(&Settings<'_>) -> Result<Plan, Diagnostics>,
@@ -106,7 +106,7 @@ fn plan(
     Ok(plan)
 }
 
-/// A file that cannot be read: what is it, if it is something else?
+/// The error for an unreadable file, which says what it is if it is something else.
 fn unreadable(file: &Path, error: &std::io::Error) -> CommandError {
     let name = file.display();
     let found = std::fs::metadata(file).map(|found| found.file_type()).ok();

@@ -1,4 +1,4 @@
-//! The report as CSV: five columns that other tools know already, or the same and every figure.
+//! The report as CSV: either five columns that other tools already know, or these and every figure.
 
 use checks::{CheckReport, CheckRow, PhaseFigures};
 use units::ByteRate;
@@ -22,7 +22,7 @@ const PHASE: [&str; 15] = [
     "steal",
 ];
 
-/// The rows in the order that flashblade-plumbing has: all of NFS, then all of S3.
+/// The rows in the order of flashblade-plumbing: all of NFS, then all of S3.
 fn rows(report: &CheckReport) -> impl Iterator<Item = &CheckRow> {
     targets::checked().flat_map(|protocol| {
         let scheme = protocol.kind.scheme;
@@ -40,7 +40,7 @@ pub fn render(report: &CheckReport) -> String {
     out
 }
 
-/// The five columns, then those of the write phase, of the read phase, the path's, and what held the phases back.
+/// The five columns, followed by the write phase, the read phase, the path, and what limited the phases.
 pub fn render_full(report: &CheckReport) -> String {
     let mut out = SHORT.to_owned();
     for phase in ["write", "read"] {
@@ -115,7 +115,7 @@ fn optional<T: ToString>(value: Option<T>) -> String {
     value.map_or("-".into(), |value| value.to_string())
 }
 
-/// A field as RFC 4180 wants it: quoted when it holds a comma, a quote or a line end.
+/// A field as in RFC 4180: quoted if it contains a comma, a quote or a line end.
 fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

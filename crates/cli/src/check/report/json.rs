@@ -1,4 +1,4 @@
-//! The report as JSON, after `schemas/check.schema.json`. A change of meaning raises [`VERSION`].
+//! The report as JSON, conforming to `schemas/check.schema.json`. A change of meaning raises [`VERSION`].
 
 use std::collections::BTreeMap;
 

@@ -13,7 +13,7 @@ use checks::CheckReport;
 
 use crate::check::arguments::CheckFormat;
 
-/// The report as text that ends in a line end.
+/// The report as text, with a final line end.
 pub fn render(report: &CheckReport, format: CheckFormat, width: Option<u16>) -> String {
     match format {
         CheckFormat::Table => table::render(report, width),
@@ -23,7 +23,7 @@ pub fn render(report: &CheckReport, format: CheckFormat, width: Option<u16>) -> 
     }
 }
 
-/// Where the report goes. A file is made before the run, so that a wrong path costs no time.
+/// Where the report goes. A file is created before the run, so that a wrong path costs no time.
 #[derive(Debug)]
 pub struct ReportDestination {
     format: CheckFormat,
@@ -34,16 +34,16 @@ impl ReportDestination {
     /// Opens the file, if one is named.
     ///
     /// # Errors
-    /// What the system says when the file cannot be made.
+    /// The system's error if the file cannot be created.
     pub fn open(format: CheckFormat, path: Option<&std::path::Path>) -> io::Result<Self> {
         let file = path.map(File::create).transpose()?;
         Ok(Self { format, file })
     }
 
-    /// Writes the report: to `out`, standard output, or to the file and a table to `out`.
+    /// Writes the report: to `out`, which is standard output, or to the file, with a table to `out`.
     ///
     /// # Errors
-    /// When it cannot be written. A reader that closed the pipe early is no error.
+    /// It cannot be written. A reader that closed the pipe early is no error.
     pub fn write(self, report: &CheckReport, out: &mut impl Write) -> io::Result<()> {
         let shown = match self.file {
             None => self.format,

@@ -7,7 +7,7 @@ use units::{Size, Span, latency};
 use crate::results::words as words_of;
 use runner::bottleneck::words;
 
-/// The columns: title, and its rank as [`TableColumn::rank`] has it.
+/// The columns: title, and rank as in [`TableColumn::rank`].
 const COLUMNS: [(&str, u8); 12] = [
     ("data address", 0),
     ("proto", 0),
@@ -23,13 +23,13 @@ const COLUMNS: [(&str, u8); 12] = [
     ("retransmits", 1),
 ];
 
-/// Which of them is the result.
+/// Index of the result column.
 const RESULT: usize = 2;
 
-/// The whole report; `width` is the terminal's, when there is one.
+/// The whole report; `width` is the terminal's, if there is one.
 pub fn render(report: &CheckReport, width: Option<u16>) -> String {
     let columns = width.map_or(LOG_WIDTH, usize::from);
-    // https://no-color.org: whoever sets it wants none.
+    // https://no-color.org: setting it turns colours off.
     let colours = width.is_some() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let rows = report.rows.iter().flat_map(lines).collect();
     let table = FittedTable::of(words_of::columns(&COLUMNS, 4), rows).coloured(colours.then_some(colour));
@@ -55,7 +55,7 @@ pub fn render(report: &CheckReport, width: Option<u16>) -> String {
     out
 }
 
-/// What held back some of the best figures, by the evidence of the fastest of them.
+/// What limited a group of best figures, with the evidence of the fastest of them.
 fn limit(group: &[&BestFigure], width: usize) -> String {
     let figure = |best: &&BestFigure| format!("{} {} through {}", best.name(), best.rate, best.address);
     let figures: Vec<String> = group.iter().map(figure).collect();
@@ -71,7 +71,7 @@ fn limit(group: &[&BestFigure], width: usize) -> String {
     out
 }
 
-/// Green where a row is good, red where it is not.
+/// Green for a good row, red for a bad one.
 fn colour(column: usize, text: &str) -> Option<TextColour> {
     let result = (column == RESULT && !text.is_empty()).then_some(text)?;
     Some(if result == RowOutcome::Success.words() {
@@ -83,7 +83,7 @@ fn colour(column: usize, text: &str) -> Option<TextColour> {
     })
 }
 
-/// What the load was made of: a figure means little without it.
+/// The load's settings: a figure means little without them.
 fn load(report: &CheckReport) -> String {
     let settings = &report.settings;
     let sink = match settings.sink {
@@ -105,7 +105,7 @@ fn load(report: &CheckReport) -> String {
     )
 }
 
-/// What the figures do not say: causes, warnings, how the run ended.
+/// What the figures do not show: causes, warnings, how the run ended.
 fn remarks(report: &CheckReport) -> Vec<String> {
     let mut remarks = Vec::new();
     for row in &report.rows {
@@ -118,7 +118,7 @@ fn remarks(report: &CheckReport) -> Vec<String> {
     remarks
 }
 
-/// A row's lines: one a phase, or one that says what failed.
+/// A row's lines: one per phase, or one that says what failed.
 fn lines(row: &CheckRow) -> Vec<Vec<String>> {
     let mut phases: Vec<_> = row.phases().map(|(name, phase)| (name, Some(phase))).collect();
     if phases.is_empty() {
@@ -157,7 +157,7 @@ fn figures(phase: &PhaseFigures) -> Vec<String> {
     ]
 }
 
-/// A paragraph; all but its first line are indented twice.
+/// A paragraph; all lines but the first are indented twice.
 fn wrap(text: &str, width: usize, indent: &str) -> String {
     paragraph(text, width, indent, &indent.repeat(2))
 }

@@ -1,4 +1,4 @@
-//! The formats against a report whose every figure is known.
+//! The formats of a report in which every figure is known.
 
 use checks::test_support::{path, phase};
 use checks::{CheckRow, CheckSettings, CheckedArray, ReactorFacts, RowOutcome, judge_check};
@@ -74,7 +74,7 @@ fn full_csv_begins_with_the_same_columns_and_every_row_is_as_long() {
     let header = lines.next().unwrap();
     assert!(header.starts_with("dataVip,protocol,result,write_tput,read_tput,write_bytes,"));
     let columns = header.split(',').count();
-    // Quotes are part of two cells: count the commas that are outside of them.
+    // Two cells contain quotes: count the commas outside quotes.
     let cells = |line: &str| {
         let outside = line.split('"').step_by(2).map(|part| part.matches(',').count());
         outside.sum::<usize>() + 1
@@ -166,7 +166,7 @@ fn the_table_shows_figures_causes_and_the_verdict() {
     }
 }
 
-/// The text without the escapes that colour it.
+/// The text without colour escapes.
 fn without_colours(text: &str) -> String {
     let mut pieces = text.split('\u{1b}');
     let first = pieces.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! A run as CSV (RFC 4180): a row a cell and operation, with those of each host. Units are in the names.
+//! A run as CSV (RFC 4180): a row per cell and operation, optionally also per host. Column names contain the units.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -8,7 +8,7 @@ use experiment::Cell;
 use stats::Estimate;
 use store::{CellRecord, CellResult, HostResult, LatencySummary, OpSummary, RunRecord, Store};
 
-/// Of the cell. Crossed parameters follow, each as `point_` and its name.
+/// Columns of the cell. Crossed parameters follow, named `point_` and the parameter.
 const CELL: [&str; 15] = [
     "run",
     "run_name",
@@ -27,25 +27,25 @@ const CELL: [&str; 15] = [
     "cache",
 ];
 
-/// Of the operation; `total` is all together.
+/// Columns of the operation; `total` is all combined.
 const OP: [&str; 7] = ["op", "ok", "failed", "bytes", "rpcs", "retries", "errors"];
 
 const ESTIMATE: [&str; 3] = ["mean", "low", "high"];
 
-/// Of the host, with `--hosts`; empty where all are meant.
+/// Columns of the host, with `--hosts`; empty in rows for all hosts.
 const HOST: [&str; 6] = ["host", "host_index", "started_ns", "lost_at_s", "lost_why", "held_back_by"];
 
 const LATENCY: [&str; 9] =
     ["min_ns", "mean_ns", "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns"];
 
-/// Of the cell again, as texts.
+/// Text columns of the cell.
 const TEXTS: [&str; 2] = ["reasons", "failure"];
 
-/// A row a cell and operation; a cell without a result has one row. With `hosts` the same of each host of a fleet after
-/// those of all together.
+/// Writes a row per cell and operation; a cell without a result has one row. With `hosts`, rows for each host of a
+/// fleet follow the combined ones.
 ///
 /// # Errors
-/// When the file cannot be read, or the output cannot be written.
+/// The results file cannot be read, or the output cannot be written.
 pub fn cells(store: &Store, run: &RunRecord, hosts: bool, out: &mut dyn Write) -> Result<()> {
     let points: BTreeSet<&str> =
         run.plan.cells.iter().flat_map(|cell| cell.point.keys().map(String::as_str)).collect();
@@ -87,7 +87,7 @@ pub fn cells(store: &Store, run: &RunRecord, hosts: bool, out: &mut dyn Write) -
     Ok(())
 }
 
-/// What a cell has rows of: operations of all hosts together, then of each host.
+/// The rows of a cell: operations of all hosts combined, then of each host.
 fn parts(record: &CellRecord, hosts: bool) -> Vec<(Option<&OpSummary>, Option<&HostResult>)> {
     let Some(result) = &record.result else { return vec![(None, None)] };
     let whole = std::iter::once(&result.total).chain(&result.ops).map(|op| (Some(op), None));
@@ -155,7 +155,7 @@ fn of_op(op: Option<&OpSummary>) -> Vec<String> {
     cells
 }
 
-/// Empty when nothing was counted: no latency is not a latency of zero.
+/// Empty if nothing was counted: no latency is not zero latency.
 fn latency(of: &LatencySummary) -> [String; LATENCY.len()] {
     let whole = [of.p50_ns, of.p90_ns, of.p95_ns, of.p99_ns, of.p999_ns, of.p9999_ns, of.max_ns];
     let mut cells = [const { String::new() }; LATENCY.len()];
@@ -172,7 +172,7 @@ fn latency(of: &LatencySummary) -> [String; LATENCY.len()] {
 /// Writes a row.
 ///
 /// # Errors
-/// When it cannot be written.
+/// It cannot be written.
 pub fn row(out: &mut dyn Write, cells: &[impl AsRef<str>]) -> Result<()> {
     let mut line = String::new();
     for (column, cell) in cells.iter().enumerate() {
@@ -185,7 +185,7 @@ pub fn row(out: &mut dyn Write, cells: &[impl AsRef<str>]) -> Result<()> {
     Ok(out.write_all(line.as_bytes())?)
 }
 
-/// Quoted when it must be.
+/// Quoted if necessary.
 fn field(text: &str) -> std::borrow::Cow<'_, str> {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()

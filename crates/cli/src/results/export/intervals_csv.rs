@@ -1,4 +1,5 @@
-//! A run as CSV (RFC 4180): a row an interval and operation, of all hosts together and of each. Units are in the names.
+//! A run as CSV (RFC 4180): a row per interval and operation, for all hosts combined and for each. Column names contain
+//! the units.
 
 use std::io::Write;
 
@@ -36,10 +37,10 @@ const COLUMNS: [&str; 24] = [
     "target",
 ];
 
-/// A row an interval and operation; streamed.
+/// Streams a row per interval and operation.
 ///
 /// # Errors
-/// When the file cannot be read, or the output cannot be written.
+/// The results file cannot be read, or the output cannot be written.
 pub fn write(store: &Store, run: &RunRecord, series: SeriesChoice, out: &mut dyn Write) -> Result<()> {
     let mut header = COLUMNS.to_vec();
     header.extend(series.hosts.then_some("host"));

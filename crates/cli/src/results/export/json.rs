@@ -1,4 +1,4 @@
-//! A run as one JSON document, after `schemas/run.schema.json`. A change of meaning raises [`VERSION`].
+//! A run as one JSON document, conforming to `schemas/run.schema.json`. A change of meaning raises [`VERSION`].
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -16,10 +16,10 @@ use super::SeriesChoice;
 
 /// Version of the schema. Adding a field does not raise it; removing or redefining one does.
 pub const VERSION: u32 = 1;
-/// Its name.
+/// Name of the schema.
 pub const SCHEMA: &str = "manometer.run";
 
-/// The document but for its intervals, which come after it one by one.
+/// The document without its intervals, which are appended one by one.
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
@@ -36,7 +36,7 @@ pub struct JsonInterval<'a> {
     cell: u32,
     stage: &'a str,
     trial: u32,
-    /// Absent where it is of all hosts together.
+    /// Absent for all hosts combined.
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<&'a str>,
     interval: u32,
@@ -48,10 +48,10 @@ pub struct JsonInterval<'a> {
 /// One operation of an interval with its histograms.
 struct JsonOp<'a>(OpKind, &'a OpStats);
 
-/// Writes the document, all cells or one. `intervals` adds them, streamed.
+/// Writes the document, with all cells or one. `intervals` adds their intervals, streamed.
 ///
 /// # Errors
-/// When the file cannot be read, or the output cannot be written.
+/// The results file cannot be read, or the output cannot be written.
 pub fn write(
     store: &Store,
     run: &RunRecord,
@@ -76,7 +76,7 @@ pub fn write(
         out.write_all(b"\n")?;
         return Ok(());
     };
-    // The document stays open at its end for what is too long to hold.
+    // The end of the document stays open for data that is too large to hold in memory.
     let open = text.trim_end().strip_suffix('}').unwrap_or(&text).trim_end();
     out.write_all(open.as_bytes())?;
     out.write_all(b",\n  \"intervals\": [")?;
@@ -93,17 +93,17 @@ pub fn write(
 /// The cells, with names.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// The results file cannot be read.
 pub fn cells<'a>(store: &Store, run: &'a RunRecord, only: Option<u32>) -> Result<Vec<NamedCell<'a>>> {
     let cells = store.cells(&run.id)?.into_iter();
     let wanted = cells.filter(|cell| only.is_none_or(|only| only == cell.index));
     Ok(wanted.map(|record| NamedCell::of(run, Cow::Owned(record))).collect())
 }
 
-/// Hands over every interval of every stage, in order of cells and stages.
+/// Calls a function for every interval of every stage, in order of cells and stages.
 ///
 /// # Errors
-/// When the file cannot be read, or what is called fails.
+/// The results file cannot be read, or the function fails.
 pub fn each_interval(
     store: &Store,
     run: &RunRecord,
@@ -154,7 +154,7 @@ impl Serialize for JsonOp<'_> {
         map.serialize_entry("service", &LatencySummary::of(&stats.service))?;
         map.serialize_entry("response", &LatencySummary::of(stats.response()))?;
         map.serialize_entry("service_histogram", &packed(&stats.service))?;
-        // Absent in a closed loop, where it is the other one.
+        // Absent in a closed loop, where it equals the service time.
         if let Some(response) = stats.response.as_deref() {
             map.serialize_entry("response_histogram", &packed(response))?;
         }

@@ -1,4 +1,4 @@
-//! A run as JSON lines: a line a cell, a line a cell and host, or a line an interval.
+//! A run as JSON lines: a line per cell, per cell and host, or per interval.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use store::{CellRecord, HostResult, RunRecord, Store};
 use super::SeriesChoice;
 use super::json::{self, JsonInterval, SCHEMA, VERSION};
 
-/// What every line begins with, so that lines of several runs may lie in one file.
+/// Common start of every line, so that one file can hold lines of several runs.
 #[derive(Serialize)]
 struct Head<'a> {
     schema: &'static str,
@@ -28,7 +28,7 @@ struct CellLine<'a> {
     cell: NamedCell<'a>,
 }
 
-/// What one host of a fleet did in a cell.
+/// One host's result in a cell.
 #[derive(Serialize)]
 struct HostLine<'a> {
     #[serde(flatten)]
@@ -53,10 +53,10 @@ fn head(run: &RunRecord) -> Head<'_> {
     Head { schema: SCHEMA, schema_version: VERSION, run: &run.id, run_name: &run.name }
 }
 
-/// A line a cell; with `hosts` a line for each host of a fleet after it.
+/// Writes a line per cell; with `hosts`, followed by a line for each host of a fleet.
 ///
 /// # Errors
-/// When the file cannot be read, or the output cannot be written.
+/// The results file cannot be read, or the output cannot be written.
 pub fn cells(store: &Store, run: &RunRecord, hosts: bool, out: &mut dyn Write) -> Result<()> {
     for cell in json::cells(store, run, None)? {
         let line_of_cell = CellLine { head: head(run), cell };
@@ -78,10 +78,10 @@ fn of_hosts(run: &RunRecord, name: &str, record: &CellRecord, out: &mut dyn Writ
     Ok(())
 }
 
-/// A line an interval.
+/// Writes a line per interval.
 ///
 /// # Errors
-/// When the file cannot be read, or the output cannot be written.
+/// The results file cannot be read, or the output cannot be written.
 pub fn intervals(store: &Store, run: &RunRecord, series: SeriesChoice, out: &mut dyn Write) -> Result<()> {
     json::each_interval(store, run, None, series, &mut |interval| {
         line(out, &IntervalLine { head: head(run), interval })

@@ -1,4 +1,4 @@
-//! `manometer export`: a run for other programs.
+//! `manometer export`: exports a run for other programs.
 
 mod csv;
 mod intervals_csv;
@@ -55,7 +55,7 @@ enum Format {
     Csv,
 }
 
-/// Writes the run; the process's exit code.
+/// Writes the run; returns the process's exit code.
 pub fn run(arguments: &ExportArguments, messages: &Messages) -> u8 {
     ended(export(arguments), messages)
 }
@@ -76,18 +76,18 @@ fn export(arguments: &ExportArguments) -> Result<()> {
     Ok(out.finish()?)
 }
 
-/// Whose intervals are written: those of all hosts together, and of each host after them.
+/// Which intervals are written: those of all hosts combined, optionally followed by those of each host.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SeriesChoice {
-    /// Of each host too.
+    /// Include each host.
     pub hosts: bool,
 }
 
 impl SeriesChoice {
-    /// Calls `each` for every series of a cell, stage by stage: `None` is all hosts together.
+    /// Calls `each` for every series of a cell, stage by stage: `None` is all hosts combined.
     ///
     /// # Errors
-    /// When the file cannot be read, or `each` fails.
+    /// The results file cannot be read, or `each` fails.
     fn each(
         self,
         store: &Store,

@@ -1,4 +1,5 @@
-//! A run beside a named baseline: the share of it that each cell and host reached, and how sure a difference is.
+//! A run compared with a named baseline: the share of it that each cell and host reached, and the significance of
+//! differences.
 
 use std::fmt::Write;
 
@@ -10,7 +11,7 @@ use super::cell::number;
 use crate::results::words;
 use runner::network_baseline;
 
-/// A line a cell, and one for each of its hosts; cells that moved no bytes are left out.
+/// A line per cell, and one for each of its hosts; cells that moved no bytes are skipped.
 pub fn shares(run: &RunRecord, cells: &[CellRecord], baseline: &Baseline) -> String {
     let of = match &baseline.content {
         BaselineContent::Run { run, .. } => format!("run {}", words::plain(run)),
@@ -45,8 +46,7 @@ pub fn shares(run: &RunRecord, cells: &[CellRecord], baseline: &Baseline) -> Str
     out
 }
 
-/// The run that a baseline was kept of, as a comparison wants it; `None` of a network, and of a run that an earlier version
-/// kept.
+/// The run behind a baseline, for a comparison; `None` for a network baseline, and for one saved by an earlier version.
 pub fn document(baseline: &Baseline) -> Option<Document> {
     match &baseline.content {
         BaselineContent::Run { whole: Some(whole), .. } => {
@@ -56,14 +56,14 @@ pub fn document(baseline: &Baseline) -> Option<Document> {
     }
 }
 
-/// The cells that both have.
+/// Comparisons of the cells that both have.
 fn differences(run: &RunRecord, cells: &[CellRecord], baseline: &Baseline) -> Vec<CellComparison> {
     let Some(before) = document(baseline) else { return Vec::new() };
     let now = Document::of_records(run.clone(), cells.to_vec());
     RunComparison::of(&before, &now, &CompareOptions::default()).cells
 }
 
-/// `; difference −1.7 % [−2.6 % to −0.8 %], worse`, or nothing.
+/// `; difference −1.7 % [−2.6 % to −0.8 %], worse`, or empty.
 fn difference(run: &RunRecord, index: u32, differences: &[CellComparison]) -> String {
     let planned = run.planned(index);
     let Some(found) = planned.and_then(|cell| differences.iter().find(|one| one.is_of(cell))) else {
@@ -76,7 +76,7 @@ fn difference(run: &RunRecord, index: u32, differences: &[CellComparison]) -> St
     format!("; {}{of} {}", found.metric, found.difference_text())
 }
 
-/// What a cell is measured against.
+/// The baseline figure for a cell.
 struct Figure<'a> {
     run: &'a RunRecord,
     baseline: &'a Baseline,
@@ -85,7 +85,7 @@ struct Figure<'a> {
 }
 
 impl Figure<'_> {
-    /// In bytes a second, of one host or of all that measured.
+    /// In bytes per second, for one host or for all that measured.
     fn bytes_per_s(&self, host: Option<&str>) -> Option<f64> {
         let matrix = match &self.baseline.content {
             BaselineContent::Run { .. } => return self.baseline.bytes_per_s(self.name, host),

@@ -9,7 +9,7 @@ use units::Size;
 use super::hosts;
 use crate::results::words;
 
-/// The cell: a headline and indented lines. `all` adds what explains a figure: client, target, criteria.
+/// The cell: a headline and indented lines. `all` adds details that explain a figure: client, target, criteria.
 pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool, width: usize) -> String {
     let name = planned.map_or("", |cell| &cell.name);
     let verdict = record.result.as_ref().map(|result| result.verdict.validity);
@@ -69,12 +69,12 @@ pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool, width: usiz
     out
 }
 
-/// How people count cells: from 1. Machine output counts from 0, in the order of running too.
+/// A cell's number for people: from 1. Machine-readable output counts from 0. Both follow the running order.
 pub fn number(index: u32) -> u64 {
     u64::from(index) + 1
 }
 
-/// An event in a line.
+/// An event on one line.
 pub fn event(event: &Event) -> String {
     let cell = event.cell.map(|cell| format!(" cell {}", number(cell))).unwrap_or_default();
     format!("  {}{cell} {}: {}\n", words::moment(event.at), event.kind, words::plain(&event.text))
@@ -111,7 +111,7 @@ fn figures(result: &CellResult, width: usize) -> String {
         ("service p99", 7),
         ("errors", 2),
     ];
-    // One kind of operation is all together; saying it twice tells nothing.
+    // With a single operation, the total would repeat it.
     let total = (result.ops.len() != 1).then_some(&result.total);
     let rows = result.ops.iter().chain(total).map(figure_row).collect();
     words::table(&titles, 1, rows, (width, "  "))

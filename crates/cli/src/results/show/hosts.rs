@@ -1,4 +1,4 @@
-//! The hosts of a fleet, their paths, and what held a cell back, as text.
+//! The hosts of a fleet, their paths, and what limited a cell, as text.
 
 use std::fmt::Write;
 
@@ -10,10 +10,10 @@ use units::{Size, latency};
 use crate::results::words;
 use runner::START_CORE_WAIT;
 
-/// Waiting for a core that is worth a word, in nanoseconds.
+/// Waiting time for a core that is worth mentioning, in nanoseconds.
 const NOTED_NS: f64 = 100_000.0;
 
-/// What held it back and what to try next; `all` adds what was looked at.
+/// What limited it and what to try next; `all` adds the evidence.
 pub fn limit(result: &CellResult, all: bool, width: usize) -> String {
     let Some(limit) = &result.limit else { return String::new() };
     let mut out = words::wrapped(&words::plain(&limit.sentence), width);
@@ -31,7 +31,7 @@ pub fn limit(result: &CellResult, all: bool, width: usize) -> String {
     out
 }
 
-/// How even the hosts of a fleet were, in one line.
+/// How evenly the hosts of a fleet performed, in one line.
 pub fn evenness(result: &CellResult) -> Option<String> {
     if result.hosts.is_empty() {
         return None;
@@ -47,7 +47,7 @@ pub fn evenness(result: &CellResult) -> Option<String> {
     Some(words::plain(&out))
 }
 
-/// Why the start was uneven, where it was the hosts' own cores.
+/// Why the start was uneven, if the hosts' own cores caused it.
 fn core_wait(result: &CellResult) -> String {
     let waited_ns = result.client.get(START_CORE_WAIT).copied().unwrap_or(0.0);
     if waited_ns < NOTED_NS {
@@ -56,7 +56,7 @@ fn core_wait(result: &CellResult) -> String {
     format!("; a worker waited {} for a core", latency(waited_ns as u64))
 }
 
-/// How even the hosts were, and each in figures.
+/// How evenly the hosts performed, and each host's figures.
 pub fn hosts(result: &CellResult, width: usize) -> String {
     let Some(evenness) = evenness(result) else { return String::new() };
     let mut out = words::wrapped(&evenness, width);

@@ -1,4 +1,4 @@
-//! `manometer show`: a run and what became of its cells.
+//! `manometer show`: shows a run and the outcome of its cells.
 
 pub mod baseline;
 mod cell;
@@ -41,7 +41,7 @@ pub struct ShowArguments {
     output: ResultsFormat,
 }
 
-/// Shows the run; the process's exit code.
+/// Shows the run; returns the process's exit code.
 pub fn run(arguments: &ShowArguments, messages: &Messages) -> u8 {
     ended(show(arguments), messages)
 }

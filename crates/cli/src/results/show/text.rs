@@ -1,4 +1,4 @@
-//! A run as text: what it was, its cells one by one, the environment.
+//! A run as text: a description, its cells one by one, the environment.
 
 use anyhow::Result;
 use report::Headline;
@@ -7,10 +7,10 @@ use store::{CellRecord, RunRecord, StageKey, State, Store};
 use super::cell;
 use crate::results::words;
 
-/// The whole run, or one cell with all that is known of it.
+/// The whole run, or everything known about one cell.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// The file cannot be read.
 pub fn text(store: &Store, run: &RunRecord, only: Option<u32>, width: usize) -> Result<String> {
     let cells = store.cells(&run.id)?;
     let mut out = head(run, &cells);
@@ -29,7 +29,7 @@ pub fn text(store: &Store, run: &RunRecord, only: Option<u32>, width: usize) -> 
         }
     }
     let events = store.events(&run.id)?;
-    // Stages come and go in every run; whoever looks at one cell may want to know when.
+    // Every run has stage events; they are only of interest when looking at one cell.
     let told = events.iter().filter(|event| match only {
         None => event.kind != "stage",
         Some(cell) => event.cell == Some(cell),

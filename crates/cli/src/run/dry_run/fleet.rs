@@ -2,10 +2,10 @@
 
 use experiment::{FailurePolicy, Fleet, Launcher, Sharing};
 
-/// Hosts that are named; more are counted.
+/// Maximum hosts named; the rest are counted.
 const NAMED: usize = 8;
 
-/// The fleet of a plan: who, started how, sharing what, and what happens when one fails.
+/// The fleet of a plan: hosts, launcher, sharing, and what happens when a host fails.
 pub fn words(fleet: &Fleet) -> String {
     let started = match &fleet.launcher {
         Launcher::Local { count } => format!("{count} agents on this host"),
