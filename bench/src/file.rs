@@ -1,4 +1,4 @@
-//! Files in a directory of our own that is removed at the end, or a file that is there and used like a device.
+//! Files in a directory of our own, which is removed at the end, or an existing file used like a device.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use engine::{DataShape, StagePlan, StageWorkload, StopRule, VisitOrder};
 
 use crate::load::{Load, Measured, measure, stage, unique_name};
 
-/// The longest that filling the file may take.
+/// Timeout of filling the file.
 const FILL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Flags of `bench file`.
@@ -49,7 +49,7 @@ enum Operation {
     Write,
 }
 
-/// Writes the file, and unless writing is what is measured, then reads it.
+/// Writes the file and, unless writes are to be measured, reads it.
 pub fn run(args: &Args) -> Result<Measured> {
     let mut config = FileConfig::new(Place::Directory(args.directory.join(unique_name())));
     config.direct = args.direct;

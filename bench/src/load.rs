@@ -1,4 +1,4 @@
-//! What all workloads share: flags, the plan of a stage, and the line that is printed.
+//! Shared by all workloads: flags, the plan of a stage, and the printed line.
 
 use std::io::Write;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Load {
     }
 }
 
-/// What is printed.
+/// The printed results.
 pub struct Measured {
     /// Operations, or sends and receives, inside the window.
     pub ops: u64,
@@ -87,7 +87,7 @@ impl Measured {
     }
 }
 
-/// Runs a stage; any error of an operation makes the measurement worthless.
+/// Runs a stage; any failed operation makes the measurement worthless.
 pub fn stage<D: Driver>(driver: &D, plan: &StagePlan) -> Result<StageResult> {
     let result = run_stage(driver, plan, &Control::new(), &mut |_| {})?;
     if let Some((kind, detail)) = result.error_samples.first() {
@@ -111,7 +111,7 @@ pub fn measure<D: Driver>(driver: &D, plan: &StagePlan) -> Result<(Measured, Sta
     Ok((measured, result))
 }
 
-/// Reads the name of a sink.
+/// Parses the name of a sink.
 pub fn sink(text: &str) -> Result<Sink, String> {
     match text {
         "buffer" => Ok(Sink::Buffer),

@@ -1,7 +1,7 @@
-//! `bench`: one workload of ours against one target, as one line of JSON, to be put beside what peers do.
+//! `bench`: one of our workloads against one target, printed as one line of JSON, to be compared with peers.
 //!
-//! What is compared is work per processor second of the client, so every line has the processor time that this
-//! process used inside the measured window.
+//! The figure of merit is work per CPU second of the client, so every line contains the CPU time that this process used
+//! inside the measured window.
 
 use std::io::Write;
 use std::process::ExitCode;

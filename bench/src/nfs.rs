@@ -1,4 +1,4 @@
-//! NFS against a server that is given, in a directory of our own that is removed at the end.
+//! NFS against a given server, in a directory of our own that is removed at the end.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use metrics::OpKind;
 
 use crate::load::{Load, Measured, measure, stage, unique_name};
 
-/// The longest that making or removing our directory may take.
+/// Timeout of creating or removing our directory.
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Flags of `bench nfs`.
@@ -57,7 +57,7 @@ enum Operation {
     Randread,
 }
 
-/// Writes the files, and unless writing is what is measured, then reads them or asks for their attributes.
+/// Writes the files and, unless writes are to be measured, reads them or gets their attributes.
 pub fn run(args: &Args) -> Result<Measured> {
     let directory = unique_name();
     let mut config = NfsConfig::new(args.server, args.export.as_str(), directory);
@@ -93,7 +93,7 @@ fn load(args: &Args, driver: &NfsDriver) -> Result<Measured> {
     let workload = match args.op {
         Operation::Read => read(VisitOrder::Sequential),
         Operation::Randread => read(VisitOrder::Random),
-        // Each lane asks for its own file, whose handle it knows: one call an operation.
+        // Each lane queries its own file, whose handle is cached: one call per operation.
         Operation::Getattr | Operation::Write => StageWorkload::Repeat { kind: OpKind::Stat, bytes: 0 },
     };
     Ok(measure(driver, &args.load.plan(workload, args.sink))?.0)

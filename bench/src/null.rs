@@ -9,7 +9,7 @@ use metrics::OpKind;
 
 use crate::load::{Load, Measured, measure};
 
-/// Bytes of the data set that a mix pretends to work on.
+/// Bytes of the data set that a mix pretends to use.
 const DATA_SET_BYTES: u64 = 1 << 40;
 
 /// Flags of `bench null`.
@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> Result<Measured> {
     Ok(measure(&NullDriver, &args.load.plan(workload, Sink::Buffer))?.0)
 }
 
-/// Reads, and writes if any, of blocks of a device.
+/// A mix of reads, and writes if any, of a device's blocks.
 pub fn mix(access: Access, block: u64, writes: u8) -> Mix {
     let write = f64::from(writes.min(100)) / 100.0;
     let ops = [(OpKind::Read, 1.0 - write), (OpKind::Write, write)];
@@ -56,7 +56,7 @@ pub fn mix(access: Access, block: u64, writes: u8) -> Mix {
     }
 }
 
-/// An access pattern by its name, with the usual parameters.
+/// An access pattern by name, with default parameters.
 pub fn access(name: &str) -> Result<Access> {
     Ok(match name {
         "sequential" => Access::Sequential,

@@ -1,4 +1,4 @@
-//! S3 against a server that is given, under a prefix of our own that is emptied at the end.
+//! S3 against a given server, under a prefix of our own that is emptied at the end.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ enum Operation {
     Put,
 }
 
-/// Puts the objects, and unless putting is what is measured, then gets them.
+/// Puts the objects and, unless puts are to be measured, gets them.
 pub fn run(args: &Args) -> Result<Measured> {
     let credentials = Credentials::find_in(None, &|name| std::env::var(name).ok())?;
     let config = S3Config::new(args.endpoint.clone(), &args.bucket, &unique_name(), credentials);

@@ -1,4 +1,5 @@
-//! A simulated hour: how fast the virtual clock runs, and that memory does not grow with the operations.
+//! A simulated hour: shows how fast the virtual clock runs, and that memory does not grow with the number of
+//! operations.
 
 use std::io::Write;
 use std::time::Duration;
@@ -92,7 +93,7 @@ pub fn run(args: &Args) -> Result<()> {
     writeln!(std::io::stdout(), "{line}").context("standard output")
 }
 
-/// Memory of this process that is resident (proc(5), statm: pages).
+/// Resident memory of this process (proc(5), statm: pages).
 fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;

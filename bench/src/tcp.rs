@@ -1,4 +1,4 @@
-//! Streams of bytes over TCP on the reactor, as iperf3 does them: the same bytes from one buffer again and again.
+//! Byte streams over TCP on the reactor, as with iperf3: the same bytes from one buffer, repeatedly.
 
 use std::net::SocketAddr;
 
@@ -41,16 +41,16 @@ pub struct ReceiveArgs {
     discard: bool,
 }
 
-/// Sends as much as the receiver takes; what counts is what the kernel has accepted, as with iperf3.
+/// Sends as much as the receiver takes; counts what the kernel has accepted, as iperf3 does.
 pub fn send(args: &SendArgs) -> Result<Measured> {
     let workload = StageWorkload::Repeat { kind: OpKind::Write, bytes: args.block };
-    // One stream a lane.
+    // One stream per lane.
     let config = NetConfig { connections_per_worker: u32::MAX, repeat: true, ..NetConfig::new(args.to) };
     let sender = NetDriver::new(config).map_err(|error| anyhow::anyhow!("{error}"))?;
     Ok(measure(&sender, &args.load.plan(workload, Sink::Buffer))?.0)
 }
 
-/// Receives whatever comes from whoever connects, until it is killed.
+/// Receives everything from anyone who connects, until it is killed.
 pub fn receive(args: &ReceiveArgs) -> Result<()> {
     let reactor = Reactor::open(args.reactor)?;
     let listener = reactor.listen(args.on, 128).with_context(|| args.on.to_string())?;
@@ -72,7 +72,7 @@ async fn drain(stream: Stream, mut buffer: Buffer, discard: bool) {
             stream.recv_discard(block).await
         } else {
             let result;
-            // There is always more to come, or the end.
+            // Either more data arrives, or the end.
             (result, buffer) = stream.recv_due(buffer, 0..block, block).await;
             result
         };

@@ -1,4 +1,4 @@
-//! The repository's own chores: `cargo xtask tidy` checks the rules that no compiler checks.
+//! Chores of this repository: `cargo xtask tidy` checks rules that no compiler checks.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks by printing")]
 
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The repository: where cargo says that this crate lies now, which may be a copy of where it was built.
+/// The repository: where cargo says that this crate is now, which may be a copy of where it was built.
 fn root() -> PathBuf {
     let here = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);

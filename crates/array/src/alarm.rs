@@ -1,8 +1,8 @@
 //! Precise sleeping for tasks of any runtime.
 //!
-//! Tokio's timers count milliseconds, and fire late by one on average: too coarse for an array whose
-//! latency is a promise. This is one thread that sleeps until the next alarm, by the kernel's
-//! high-resolution timers, and wakes the tasks that wait for it.
+//! Tokio's timers have millisecond resolution and fire one millisecond late on average: too coarse for an array with
+//! programmed latency. This is one thread that sleeps until the next alarm, using the kernel's high-resolution timers,
+//! and wakes the tasks that wait for it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -43,7 +43,7 @@ struct State {
 #[derive(Debug)]
 struct Entry {
     at_ns: u64,
-    /// Alarms of the same instant ring in the order in which they were set.
+    /// Alarms for the same time ring in the order in which they were set.
     number: u64,
     waker: Waker,
 }
@@ -74,7 +74,7 @@ impl Shared {
     }
 
     fn run(&self) {
-        // The kernel may lump the timers of a thread together within 50 us, unless told otherwise.
+        // By default the kernel may coalesce a thread's timers within 50 us.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let mut due = Vec::new();
         let mut state = self.lock();
@@ -105,7 +105,7 @@ impl Alarm {
     /// Starts the thread.
     ///
     /// # Errors
-    /// The system has no more threads.
+    /// The thread could not be created.
     pub fn start() -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let its = Arc::clone(&shared);
@@ -113,7 +113,7 @@ impl Alarm {
         Ok(Self(Arc::new(Owner { shared, thread: Some(thread) })))
     }
 
-    /// Waits until an instant on [`reactor::clock::now_ns`]'s clock; at once when it has passed.
+    /// Waits until a time on [`reactor::clock::now_ns`]'s clock; returns at once if it has passed.
     pub fn sleep_until(&self, at_ns: u64) -> impl Future<Output = ()> + Send + use<> {
         Sleep { shared: Arc::clone(&self.0.shared), at_ns, set: false }
     }

@@ -1,4 +1,4 @@
-//! The array's space: one counter that files and objects both draw from.
+//! The array's space: one counter shared by files and objects.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the array is full: {wanted} bytes wanted, {free} bytes free")]
 pub struct Full {
-    /// What was asked for, in bytes.
+    /// Requested bytes.
     pub wanted: u64,
-    /// What was left, in bytes.
+    /// Free bytes.
     pub free: u64,
 }
 
-/// Bytes that the array has, and how many of them are taken. Shared by all threads.
+/// Total and used bytes of the array. Shared by all threads.
 #[derive(Debug)]
 pub struct Capacity {
     total: AtomicU64,
@@ -26,10 +26,10 @@ impl Capacity {
         Arc::new(Self { total: AtomicU64::new(total), used: AtomicU64::new(0) })
     }
 
-    /// Takes `bytes`.
+    /// Allocates `bytes`.
     ///
     /// # Errors
-    /// [`Full`] when fewer are free; nothing is taken then.
+    /// [`Full`] when fewer are free; nothing is allocated then.
     pub fn take(&self, bytes: u64) -> Result<(), Full> {
         if bytes == 0 {
             return Ok(());
@@ -43,7 +43,7 @@ impl Capacity {
             .map_err(|used| Full { wanted: bytes, free: total.saturating_sub(used) })
     }
 
-    /// Gives back `bytes` that were taken.
+    /// Frees `bytes` that were allocated.
     pub fn give_back(&self, bytes: u64) {
         if bytes > 0 {
             let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
@@ -51,7 +51,8 @@ impl Capacity {
         }
     }
 
-    /// Changes the size. Below what is used, every further [`Capacity::take`] fails: this is the "full disk" fault.
+    /// Changes the total. If it is less than what is used, every further [`Capacity::take`] fails: the "full disk"
+    /// fault.
     pub fn set_total(&self, total: u64) {
         self.total.store(total, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What a simulated array looks like: its addresses, its credentials, its size.
+//! Configuration of a simulated array: addresses, credentials, size.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::faults::FaultPlan;
 
-/// An API token. Its `Debug` shows nothing of it.
+/// An API token. Its `Debug` reveals nothing.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
@@ -16,14 +16,14 @@ impl Token {
         Self(text.into())
     }
 
-    /// A fresh token of the shape arrays hand out: `T-` and a UUID.
+    /// A new token in the form that arrays issue: `T-` and a UUID.
     pub fn random() -> Self {
         let bytes: [u8; 16] = std::array::from_fn(|_| fastrand::u8(..));
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         Self(format!("T-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
     }
 
-    /// The token itself, to be compared or handed to its owner; never to be logged.
+    /// The token itself, for comparison or for its owner; never to be logged.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -38,7 +38,7 @@ impl fmt::Debug for Token {
 /// How the management API is served.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ManagementTls {
-    /// TLS with a certificate made at start (as arrays come from the factory).
+    /// TLS with a certificate created at start (as with a new array).
     #[default]
     SelfSigned,
     /// TLS with a certificate chain and key from PEM files.
@@ -48,16 +48,16 @@ pub enum ManagementTls {
         /// PEM file with the private key.
         key: PathBuf,
     },
-    /// Plain HTTP: only for experiments, since the token then travels in the clear.
+    /// Plain HTTP: only for experiments, because the token is then sent in clear text.
     Off,
 }
 
-/// One data address of the array. Every port may be 0: a free one is taken.
+/// One data address of the array. Each port may be 0 to choose a free one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressConfig {
-    /// The address; on Linux every 127.x.y.z can be listened on without set-up.
+    /// The address; on Linux every 127.x.y.z can be used without setup.
     pub ip: IpAddr,
-    /// Name of the network interface, as management lists it.
+    /// Name of the network interface, as shown by management.
     pub interface: String,
     /// Name of the subnet the interface belongs to.
     pub subnet: String,
@@ -65,7 +65,7 @@ pub struct AddressConfig {
     pub prefix_bits: u8,
     /// MTU configured on the subnet, in bytes.
     pub mtu: u32,
-    /// A disabled interface is listed, and nothing listens on it.
+    /// A disabled interface is shown, but nothing listens on it.
     pub enabled: bool,
     /// TCP port of NFS.
     pub nfs_port: u16,
@@ -98,22 +98,22 @@ impl AddressConfig {
     }
 }
 
-/// Everything about a simulated array that is fixed while it runs. What changes is in [`crate::FaultHandle`].
+/// Everything about a simulated array that is fixed while it runs. What can change is in [`crate::FaultHandle`].
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Name of the array.
     pub name: String,
-    /// Where the management API listens; port 0 takes a free one.
+    /// Where the management API listens; port 0 chooses a free one.
     pub management: SocketAddr,
     /// How the management API is served.
     pub tls: ManagementTls,
     /// The API token that logs in.
     pub token: Token,
-    /// API versions that `GET /api/api_version` lists and that are served; see [`all_versions`].
+    /// API versions that are supported and listed by `GET /api/api_version`; see [`all_versions`].
     pub versions: Vec<String>,
     /// The data addresses.
     pub data: Vec<AddressConfig>,
-    /// Bytes that files and objects together may take.
+    /// Total bytes for files and objects.
     pub capacity_bytes: u64,
     /// Domain for virtual-host style S3 (`bucket.domain`); path style always works.
     pub s3_domain: Option<String>,
@@ -123,19 +123,19 @@ pub struct Config {
     pub nfs_threads: usize,
     /// The reactor of the NFS threads.
     pub nfs_reactor: reactor::BackendChoice,
-    /// Most items on a page of a management list.
+    /// Maximum items on a page of a management list.
     pub page_items: usize,
     /// Whether `GET /state` of the management listener answers.
     pub state_endpoint: bool,
-    /// Seed of everything random that faults do.
+    /// Seed of all randomness in faults.
     pub seed: u64,
     /// Faults from the start.
     pub faults: FaultPlan,
     /// JSON file with faults: read at start, and again whenever it changes.
     pub fault_file: Option<PathBuf>,
-    /// File systems that exist from the start, exported over NFS to everybody.
+    /// File systems that exist from the start, exported over NFS to everyone.
     pub exports: Vec<String>,
-    /// Buckets that exist from the start; [`Array::s3_key`](crate::Array::s3_key) may do everything with them.
+    /// Buckets that exist from the start; [`Array::s3_key`](crate::Array::s3_key) has full access to them.
     pub buckets: Vec<String>,
 }
 
@@ -169,7 +169,7 @@ impl Config {
     }
 }
 
-/// Every version that the simulated array can serve, oldest first: 1.0 to 1.12 and 2.0 to 2.29.
+/// Every version that the simulated array supports, oldest first: 1.0 to 1.12 and 2.0 to 2.29.
 pub fn all_versions() -> Vec<String> {
     let mut all: Vec<String> = (0..=8).map(|minor| format!("1.{minor}")).collect();
     all.push("1.8.1".into());

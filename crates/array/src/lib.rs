@@ -1,8 +1,8 @@
-//! The simulated array: a stand-in for a file and object array, in memory, on loopback addresses.
+//! The simulated array: an in-memory stand-in for a file and object array, on loopback addresses.
 //!
-//! It answers the management REST API of a FlashBlade (both generations), S3 and NFSv3 on several data
-//! addresses in several subnets, and misbehaves on request (see [`faults`]). It exists for tests, for
-//! demonstrations and for trying the tool without an array; it keeps nothing after it stops.
+//! It offers the management REST API of a FlashBlade (both generations), S3 and NFSv3 on several data addresses in
+//! several subnets, and simulates faults on request (see [`faults`]). It is for tests, for demonstrations and for
+//! trying the tool without an array; nothing is kept after it stops.
 //!
 //! ```no_run
 //! let mut array = array::Array::start(array::Config::loopback())?;

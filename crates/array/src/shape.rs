@@ -1,9 +1,9 @@
-//! What a data address does to each request, according to the faults in force: how long the answer
-//! waits, how the payload flows, and whether there is an answer at all.
+//! What a data address does with each request under the active faults: how long the response is delayed, how the
+//! payload flows, and whether there is a response at all.
 //!
-//! All times are nanoseconds on [`reactor::clock`]. A caller never sleeps "for" a time but "until" one:
-//! an answer is due at its arrival plus its latency, and a timer that fires late does not delay the
-//! next, so that programmed latencies and rates are what a long run measures.
+//! All times are nanoseconds on [`reactor::clock`]. Callers never sleep "for" a time but "until" one: a response is due
+//! at its arrival plus its latency, and a timer that fires late does not delay the next, so that a long run measures
+//! the programmed latencies and rates.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,35 +11,35 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::faults::{DataProtocol, FaultHandle, LatencySampler, PathFaults, Unreachable};
 
-/// What becomes of a request.
+/// What happens to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is done and answered.
+    /// It is executed and answered.
     Serve,
-    /// It is not done, and answered with a passing error.
+    /// It is not executed, and answered with a temporary error.
     Error,
-    /// It is not done, and its connection is reset in the middle of the answer.
+    /// It is not executed, and its connection is reset in the middle of the response.
     Reset,
-    /// It is not done, and never answered.
+    /// It is not executed, and never answered.
     Stall,
 }
 
-/// What becomes of a request, and when.
+/// What happens to a request, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestOutcome {
-    /// What becomes of it.
+    /// What happens to it.
     pub fate: Fate,
-    /// Time that passes before the answer, in nanoseconds.
+    /// Delay of the response, in nanoseconds.
     pub latency_ns: u64,
 }
 
-/// The shape of one data address and protocol. Shared by all its connections, on all threads.
+/// Traffic shaping for one data address and protocol. Shared by all its connections, on all threads.
 #[derive(Debug)]
 pub struct TrafficShape {
     faults: FaultHandle,
     address: IpAddr,
     protocol: DataProtocol,
-    /// The generation of the plan that `current` and `plain` come from.
+    /// The generation of the plan from which `current` and `plain` derive.
     generation: AtomicU64,
     plain: AtomicBool,
     current: RwLock<Arc<PathFaults>>,
@@ -49,7 +49,7 @@ pub struct TrafficShape {
 }
 
 impl TrafficShape {
-    /// The shape of an address, whose random draws are a function of `seed`.
+    /// The shape of an address, whose random draws are determined by `seed`.
     pub fn new(faults: FaultHandle, address: IpAddr, protocol: DataProtocol, seed: u64) -> Arc<Self> {
         let shape = Self {
             generation: AtomicU64::new(u64::MAX),
@@ -66,7 +66,7 @@ impl TrafficShape {
         Arc::new(shape)
     }
 
-    /// Reads the plan anew when it has changed: one atomic load otherwise.
+    /// Reads the plan again if it has changed; otherwise one atomic load.
     #[inline]
     fn refresh(&self) {
         let generation = self.faults.generation();
@@ -79,31 +79,31 @@ impl TrafficShape {
         }
     }
 
-    /// The faults in force.
+    /// The active faults.
     pub fn faults(&self) -> Arc<PathFaults> {
         self.refresh();
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether nothing is wrong, so that every request is to be served at once.
+    /// Whether there are no faults, so that every request is served at once.
     #[inline]
     pub fn is_plain(&self) -> bool {
         self.refresh();
         self.plain.load(Ordering::Acquire)
     }
 
-    /// How the address fails to be reached, if it does.
+    /// How the address is unreachable, if it is.
     pub fn unreachable(&self) -> Option<Unreachable> {
         if self.is_plain() { None } else { self.faults().unreachable }
     }
 
-    /// What becomes of the next request.
+    /// The outcome of the next request.
     pub fn judge(&self) -> RequestOutcome {
         if self.is_plain() {
             return RequestOutcome { fate: Fate::Serve, latency_ns: 0 };
         }
         let faults = self.faults();
-        // Connections that were made before the address became unreachable get no answers either.
+        // Connections opened before the address became unreachable get no responses either.
         if faults.unreachable.is_some() {
             return RequestOutcome { fate: Fate::Stall, latency_ns: 0 };
         }
@@ -119,12 +119,12 @@ impl TrafficShape {
         RequestOutcome { fate, latency_ns: u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX) }
     }
 
-    /// When payload from the client that arrived at `from_ns` is through the limited path.
+    /// When payload from the client that arrived at `from_ns` has passed the limited path.
     pub fn inbound(&self, from_ns: u64, bytes: u64) -> u64 {
         self.through(&self.inbound, from_ns, bytes)
     }
 
-    /// When payload to the client that is ready at `from_ns` is through the limited path.
+    /// When payload to the client that is ready at `from_ns` has passed the limited path.
     pub fn outbound(&self, from_ns: u64, bytes: u64) -> u64 {
         self.through(&self.outbound, from_ns, bytes)
     }
@@ -140,15 +140,15 @@ impl TrafficShape {
     }
 }
 
-/// A pipe of limited bandwidth in virtual time: whoever sends occupies it from when it is free.
+/// A pipe of limited bandwidth in virtual time: each sender occupies it from the time it is free.
 #[derive(Debug, Default)]
 struct Pipe {
-    /// When the pipe is free, in 1/64 ns: rounding stays far below what can be measured, and the
-    /// number lasts for nine years after the machine was started.
+    /// When the pipe is free, in 1/64 ns: rounding errors stay far below what can be measured, and the number lasts for
+    /// nine years after boot.
     free_at: AtomicU64,
 }
 
-/// Fractions of a nanosecond that the pipe counts in.
+/// Fractional bits of a nanosecond in the pipe's clock.
 const FRACTION_BITS: u32 = 6;
 
 impl Pipe {
@@ -210,7 +210,7 @@ mod tests {
         let shape = shaped(PathRule { bandwidth_bytes_per_s: Some(123_456_789), ..PathRule::default() });
         let mut due = 0;
         for _ in 0..100_000 {
-            // All arrive at once; the last leaves when all bytes are through.
+            // All arrive at once; the last is due when all bytes have passed.
             due = shape.outbound(1000, 4096);
         }
         let exact = 100_000.0 * 4096.0 / 123_456_789.0 * 1e9 + 1000.0;

@@ -17,22 +17,22 @@ pub enum StartError {
     /// A listener could not be opened.
     #[error("cannot listen on {address} for {purpose}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What for.
+        /// Its purpose.
         purpose: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The certificate could not be made or loaded.
+    /// The certificate could not be created or loaded.
     #[error("certificate: {0}")]
     Certificate(String),
     /// The fault file could not be read.
     #[error("fault file {path}: {source}")]
     FaultFile {
-        /// Which file.
+        /// The file.
         path: std::path::PathBuf,
-        /// What is wrong with it.
+        /// The error.
         source: std::io::Error,
     },
     /// The configuration contradicts itself.
@@ -46,7 +46,7 @@ pub enum StartError {
     Thread(#[from] std::io::Error),
 }
 
-/// A data address with the ports it really listens on.
+/// A data address with its actual ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataEndpoint {
     /// The address.
@@ -91,7 +91,7 @@ impl Array {
     /// Starts all listeners and threads; when it returns, every address answers.
     ///
     /// # Errors
-    /// [`StartError`] names what could not be had; nothing keeps running then.
+    /// [`StartError`] says what was not available; nothing keeps running then.
     pub fn start(config: Config) -> Result<Self, StartError> {
         let faults = FaultHandle::new(config.faults.clone());
         let capacity = Capacity::new(config.capacity_bytes);
@@ -190,7 +190,7 @@ impl Array {
         self.fingerprint.as_deref()
     }
 
-    /// The certificate in PEM, for clients that want a file to trust; `None` without TLS.
+    /// The certificate in PEM, for clients that need a file to trust; `None` without TLS.
     pub fn certificate_pem(&self) -> Option<&str> {
         self.certificate_pem.as_deref()
     }
@@ -200,7 +200,7 @@ impl Array {
         &self.token
     }
 
-    /// The key that may do everything with the buckets of the configuration; `None` where it names none.
+    /// The key with full access to the configured buckets; `None` without any.
     pub fn s3_key(&self) -> Option<&S3Key> {
         self.s3_key.as_ref()
     }
@@ -210,7 +210,7 @@ impl Array {
         &self.data
     }
 
-    /// The handle through which faults are changed while the array runs.
+    /// The handle for changing faults while the array runs.
     pub fn faults(&self) -> &FaultHandle {
         &self.faults
     }
@@ -220,8 +220,8 @@ impl Array {
         &self.capacity
     }
 
-    /// Everything that exists, in a fixed order, for a comparison of before and after; the same as
-    /// `GET /state` answers. Sessions are not part of it.
+    /// Everything that exists, in a fixed order, for comparing before and after; the same as `GET /state` returns.
+    /// Excludes sessions.
     pub fn state(&self) -> serde_json::Value {
         state(&self.state)
     }
@@ -241,7 +241,7 @@ impl Drop for Array {
     }
 }
 
-/// A data address with its real ports; a disabled one has none.
+/// A data address with its actual ports; a disabled one has none.
 fn endpoint(data: &AddressConfig, s3: &s3::Server, nfs: &nfs::NfsServer) -> DataEndpoint {
     let s3 = s3.endpoints().iter().find(|endpoint| endpoint.ip == data.ip).filter(|_| data.enabled);
     let nfs = nfs.endpoints().iter().find(|endpoint| endpoint.ip == data.ip).filter(|_| data.enabled);
@@ -258,7 +258,7 @@ fn endpoint(data: &AddressConfig, s3: &s3::Server, nfs: &nfs::NfsServer) -> Data
     }
 }
 
-/// The interfaces that management lists: those of the configuration, and those that every array has.
+/// The interfaces shown by management: those of the configuration, and those that every array has.
 fn network(config: &Config) -> rest::Network {
     let of_array = |name: &str, address: IpAddr, service| rest::Interface {
         name: name.into(),

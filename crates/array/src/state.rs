@@ -1,4 +1,4 @@
-//! Everything that exists on the array, in a fixed order, for a comparison of before and after.
+//! Everything that exists on the array, in a fixed order, for comparing before and after.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::objects::Objects;
 
-/// What the state is made from.
+/// Sources of the state.
 #[derive(Clone)]
 pub(crate) struct Parts {
     pub(crate) objects: Arc<RwLock<Objects>>,
@@ -18,11 +18,11 @@ impl std::fmt::Debug for Parts {
     }
 }
 
-/// The state: names, counts and bytes; no ids, times, secrets or sessions, which differ from run to run.
+/// The state: names, counts and bytes, without ids, times, secrets and sessions, which differ from run to run.
 pub(crate) fn state(parts: &Parts) -> Value {
     let objects = parts.objects.read().unwrap_or_else(PoisonError::into_inner);
-    // Of what is listed here, so that the whole is of one moment: what was removed may hold its space for as long as an
-    // answer that it is part of takes, and a request that comes in holds some before there is an object.
+    // Summed over what is listed here, so that everything is from one moment: a removed object may hold its space until
+    // a response that contains it is sent, and an incoming request holds some before its object exists.
     let mut used_bytes = 0;
     let file_systems: Vec<Value> = objects
         .file_systems

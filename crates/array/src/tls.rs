@@ -1,4 +1,4 @@
-//! The array's certificate: made at start, as arrays come from the factory, or loaded from files.
+//! The array's certificate: created at start, as on a new array, or loaded from files.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -18,11 +18,11 @@ pub(crate) struct Identity {
     pub(crate) acceptor: TlsAcceptor,
     /// SHA-256 of the certificate in DER: 64 lower-case hex digits.
     pub(crate) fingerprint: String,
-    /// The certificate in PEM, for clients that want a file to trust.
+    /// The certificate in PEM, for clients that need a file to trust.
     pub(crate) pem: String,
 }
 
-/// The certificate that the configuration asks for; `None` without TLS.
+/// The configured certificate; `None` without TLS.
 pub(crate) fn identity(
     tls: &ManagementTls,
     name: &str,
@@ -64,7 +64,7 @@ fn load(certificate: &Path, key: &Path) -> Result<Parts, StartError> {
     let chain = CertificateDer::pem_slice_iter(pem.as_bytes())
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| failed(certificate, error.to_string()))?;
-    // The error of the key's parser must not show the key: it names the problem only.
+    // The key parser's error must not show the key: it gives only the problem.
     let key = PrivateKeyDer::from_pem_file(key).map_err(|error| failed(key, error.to_string()))?;
     Ok((chain, key, pem))
 }

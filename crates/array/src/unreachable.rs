@@ -1,9 +1,9 @@
-//! An address that swallows connection attempts, without root and without a firewall.
+//! An address that drops connection attempts, without root and without a firewall.
 //!
-//! Linux drops a SYN when the listener's queue of connections waiting for `accept` is full (tcp_conn_request()
-//! in net/ipv4/tcp_input.c; net.ipv4.tcp_abort_on_overflow is 0 unless somebody asked for resets). So a
-//! listener that never accepts, whose queue is filled with connections of its own, looks from outside
-//! like a host behind a firewall that drops: `connect` hangs until the client's own time limit.
+//! Linux drops a SYN when the listener's accept queue is full (tcp_conn_request() in net/ipv4/tcp_input.c;
+//! net.ipv4.tcp_abort_on_overflow is 0 unless somebody asked for resets). A listener that never accepts, with its queue
+//! filled by connections of its own, thus looks from outside like a host behind a firewall that drops packets:
+//! `connect` hangs until the client's own timeout.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,13 +14,13 @@ use rustix::net::{
     AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, ipproto, listen, socket_with, sockopt,
 };
 
-/// Connections that are tried before giving up on filling the queue. A backlog of 0 has room for one.
+/// Maximum connections tried to fill the queue. A backlog of 0 has room for one.
 const MAX_FILLERS: usize = 64;
 
-/// How long a filling connection may take before it counts as dropped. On loopback an accepted one takes microseconds.
+/// Timeout after which a filling connection counts as dropped. On loopback an accepted one takes microseconds.
 const FILLER_PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// A listener that answers no connection attempt. The address becomes free again when it is dropped.
+/// A listener that answers no connection attempt. Dropping it releases the address.
 #[derive(Debug)]
 pub struct Blackhole {
     listener: OwnedFd,
@@ -28,10 +28,11 @@ pub struct Blackhole {
 }
 
 impl Blackhole {
-    /// Takes an address, port 0 for a free one, and fills its queue.
+    /// Takes an address (port 0 chooses a free one) and fills its queue.
     ///
     /// # Errors
-    /// The address cannot be bound, or this kernel goes on accepting (`tcp_abort_on_overflow`, or a queue that never fills).
+    /// The address cannot be bound, or this kernel keeps accepting (`tcp_abort_on_overflow`, or a queue that never
+    /// fills).
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let listener = open(address)?;
         sockopt::set_socket_reuseaddr(&listener, true)?;
@@ -42,7 +43,7 @@ impl Blackhole {
         for _ in 0..MAX_FILLERS {
             let filler = open(target)?;
             let accepted = try_connect(&filler, target)?;
-            // The one that is dropped stays as well: its retries take any place that comes free.
+            // The dropped one stays as well: its retries take any place that becomes free.
             fillers.push(filler);
             if !accepted {
                 return Ok(Self { listener, _fillers: fillers });
@@ -51,10 +52,10 @@ impl Blackhole {
         Err(io::Error::other("the accept queue does not fill: connection attempts cannot be dropped here"))
     }
 
-    /// The address taken.
+    /// The bound address.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// The kernel does not report it.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         Ok(SocketAddr::try_from(getsockname(&self.listener)?)?)
     }
@@ -70,7 +71,7 @@ fn open(address: SocketAddr) -> io::Result<OwnedFd> {
     )?)
 }
 
-/// Whether a connection came about within the patience.
+/// Whether a connection was established within the timeout.
 fn try_connect(socket: &OwnedFd, target: SocketAddr) -> io::Result<bool> {
     match connect(socket, &target) {
         Ok(()) => return Ok(true),
@@ -87,7 +88,7 @@ fn try_connect(socket: &OwnedFd, target: SocketAddr) -> io::Result<bool> {
     }
 }
 
-/// Where a listener on `local` is reached from this host.
+/// The address at which this host reaches a listener on `local`.
 fn reachable(local: SocketAddr) -> SocketAddr {
     let ip = match local.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),

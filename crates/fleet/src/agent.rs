@@ -1,4 +1,4 @@
-//! An agent: reads what it is asked from a pipe and carries it out, until nobody leads any more.
+//! An agent: reads orders from a pipe and carries them out, until there is no coordinator any more.
 
 mod keep;
 mod work;
@@ -17,26 +17,26 @@ use crate::order::SiteId;
 use crate::outlet::{Need, Outlet, Sent};
 use work::Running;
 
-/// How often the agent looks whether it is to end.
+/// How often the agent checks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
-/// Until it is welcomed it waits for so long, in nanoseconds: other hosts may be slow to start.
+/// Silence allowed before the welcome, in nanoseconds: other hosts may be slow to start.
 const FIRST_SILENCE_NS: u64 = 900_000_000_000;
-/// Stages that are stopped have so long to end.
+/// Time that stopped stages have to end.
 const STOPPING: Duration = Duration::from_secs(5);
-/// Farewell may take so long to get through.
+/// Maximum time for the farewell to get through.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// Removing what was made may take so long.
+/// Maximum time for removing what was created.
 const REMOVING: Duration = Duration::from_secs(600);
-/// Questions and stages that may be under way at once.
+/// Maximum concurrent requests and stages.
 const MAX_AT_ONCE: usize = 256;
 
-/// A handle by which a signal handler's thread says that this agent is to end as if nobody led any more. Clones are handles to the
-/// same.
+/// A handle by which a signal handler's thread ends this agent as if the coordinator were gone. Clones refer to the
+/// same agent.
 #[derive(Clone, Debug, Default)]
 pub struct Leaving(Arc<AtomicBool>);
 
 impl Leaving {
-    /// Ends the agent: stages stop at once, and what was made is removed.
+    /// Ends the agent: stages stop at once, and what was created is removed.
     pub fn leave(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -49,9 +49,9 @@ impl Leaving {
 /// How an agent ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentEnd {
-    /// The side that leads said farewell.
+    /// The coordinator said farewell.
     Dismissed,
-    /// Nobody leads any more: everything was stopped, and what was made was removed.
+    /// The coordinator is gone: everything was stopped, and what was created was removed.
     Abandoned {
         /// What happened, one line.
         why: String,
@@ -60,35 +60,35 @@ pub enum AgentEnd {
     },
 }
 
-/// What the threads of an agent share.
+/// State shared by the threads of an agent.
 struct Agent {
     outlet: Outlet,
     hand: Arc<dyn HostExecutor>,
     leaving: Leaving,
-    /// When the side that leads was heard last, and for how long it may be silent, in nanoseconds.
+    /// When the coordinator was last heard, and the silence allowed, in nanoseconds.
     heard_ns: AtomicU64,
     silence_ns: AtomicU64,
     state: Mutex<State>,
-    /// Something that was under way has ended.
+    /// Signals that a request or stage has ended.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// Why it is over.
+    /// Why the agent is ending.
     over: Option<String>,
     stages: HashMap<u64, Arc<Running>>,
-    /// Questions and stages under way.
+    /// Requests and stages in progress.
     under_way: usize,
-    /// Whether stages on these targets take time.
+    /// Whether stages on these targets run on a virtual clock.
     virtual_sites: HashMap<SiteId, bool>,
 }
 
-/// Serves the side that leads over a pipe until it says farewell, or until nobody leads any more: the pipe ends, nothing is heard
-/// for as long as was agreed, what is sent is not read, or `leaving` says so. Then all stages are stopped at once and
+/// Serves the coordinator over a pipe until it says farewell, or until the coordinator is gone: the pipe ends, nothing
+/// is heard for the agreed time, sent data is not read, or `leaving` says so. Then all stages are stopped at once and
 /// [`HostExecutor::abandon`] is called.
 ///
-/// `input` and `output` belong to the agent alone; nothing else may write there.
+/// `input` and `output` belong to the agent alone; nothing else may use them.
 ///
 /// # Errors
 /// The pipe cannot be used at all.
@@ -127,7 +127,7 @@ impl Agent {
         self.outlet.send(&encode(message), need)
     }
 
-    /// It is over: everything that runs is stopped. The first reason counts.
+    /// Ends the agent and stops everything that runs. Only the first reason is kept.
     fn stop_all(&self, why: &str) {
         let mut state = self.state();
         state.over.get_or_insert_with(|| why.to_owned());
@@ -135,7 +135,7 @@ impl Agent {
         self.changed.notify_all();
     }
 
-    /// Does what it is told until farewell.
+    /// Carries out orders until the farewell.
     fn listen(self: &Arc<Self>, mut frames: FrameReader<Inlet>) -> Result<(), String> {
         loop {
             let body = match frames.read_frame() {
@@ -166,7 +166,7 @@ impl Agent {
         }
     }
 
-    /// A stage that has ended meanwhile needs nothing more.
+    /// Passes something to a running stage; does nothing if the stage has ended meanwhile.
     fn tell(&self, id: u64, what: impl FnOnce(&Running)) {
         let stage = self.state().stages.get(&id).cloned();
         if let Some(stage) = stage {
@@ -174,7 +174,7 @@ impl Agent {
         }
     }
 
-    /// Stops what runs; then farewell, or removing what was made.
+    /// Stops what runs; then says farewell, or removes what was created.
     fn finish(self: &Arc<Self>, why: Option<String>) -> AgentEnd {
         self.stop_all(why.as_deref().unwrap_or("the side that leads said farewell"));
         let rest = self.state();
@@ -201,7 +201,7 @@ impl Agent {
         let hand = Arc::clone(&self.hand);
         let work = move || {
             let left = work::guarded(|| Ok(hand.abandon())).unwrap_or_else(|refusal| vec![refusal.text]);
-            // Who waited has gone.
+            // The waiting side may have given up.
             let _ = done.send(left);
         };
         let started = std::thread::Builder::new().name("abandon".to_owned()).spawn(work);

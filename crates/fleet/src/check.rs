@@ -1,4 +1,4 @@
-//! What agents say is looked at before it is believed: lengths, texts, lists, counts.
+//! Validates what agents say: lengths, texts, lists, counts.
 
 use engine::StageResult;
 use metrics::{Interval, OpStats};
@@ -6,16 +6,16 @@ use targets::Look;
 
 use crate::order::SiteFacts;
 
-/// The most that any count may be: nine million terabytes. A thousand agents' counts can still be added.
+/// Upper bound of any count: nine million terabytes. The counts of a thousand agents can still be added.
 const MOST: u64 = 1 << 53;
-/// Entries of lists that grow with workers or connections.
+/// Maximum entries of lists that grow with workers or connections.
 const MAX_ENTRIES: usize = 1 << 16;
-/// Examples of errors, places of wrong data, failures of jobs.
+/// Maximum examples of errors, places of wrong data, failures of jobs.
 const MAX_EXAMPLES: usize = 256;
-/// Characters of a text for people.
+/// Maximum characters of a text for people.
 const MAX_TEXT: usize = 2000;
 
-/// The longest that a body of this kind may be, in bytes; a message begins with its kind.
+/// Maximum length of a body of this kind, in bytes; a message begins with its kind.
 pub(crate) fn longest(body: &[u8]) -> usize {
     let kinds: [(&[u8], usize); 7] = [
         (b"{\"Finished\"", crate::frame::LONGEST),
@@ -29,8 +29,8 @@ pub(crate) fn longest(body: &[u8]) -> usize {
     kinds.into_iter().find(|(kind, _)| body.starts_with(kind)).map_or(0, |(_, most)| most)
 }
 
-/// Puts harmless characters in the place of those that steer terminals or turn the direction of text, in all texts of a JSON body.
-/// Its length and its structure stay.
+/// Replaces characters that control terminals or change the text direction by harmless ones, in all texts of a JSON
+/// body. Its length and structure stay the same.
 pub(crate) fn sanitize(body: &mut [u8]) {
     let mut at = 0;
     while at < body.len() {
@@ -72,7 +72,7 @@ fn is_control(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
-/// A text for people, in one line of a length that can be read.
+/// Reduces a text for people to one line of readable length.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() > MAX_TEXT {
@@ -82,7 +82,7 @@ pub(crate) fn one_line(text: &str) -> String {
     line.chars().map(|c| if is_control(c) { ' ' } else { c }).collect()
 }
 
-/// Keeps a text within bounds, its lines as they are.
+/// Truncates a text, keeping its lines.
 pub(crate) fn shorten(text: &mut String) {
     if text.len() > 4 * MAX_TEXT {
         text.truncate(text.floor_char_boundary(4 * MAX_TEXT));
@@ -101,7 +101,7 @@ pub(crate) fn site(facts: &mut SiteFacts) -> Result<(), String> {
     ])
 }
 
-/// What was seen of a target: bounded, a line each.
+/// Findings about a target: bounded, one line each.
 pub(crate) fn look(look: &mut Look) {
     look.findings.truncate(MAX_EXAMPLES);
     look.findings.iter_mut().for_each(|finding| finding.text = one_line(&finding.text));
@@ -109,12 +109,12 @@ pub(crate) fn look(look: &mut Look) {
     if let Some(space) = &mut look.space {
         space.file_system = one_line(&space.file_system);
         space.place = one_line(&space.place);
-        // Some servers call their space endless.
+        // Some servers report unlimited space.
         space.available_bytes = space.available_bytes.min(MOST);
     }
 }
 
-/// What one kind of operation is said to have done.
+/// Reported counts of one kind of operation.
 fn stats(stats: &OpStats) -> Result<(), String> {
     counts(&[stats.ok, stats.bytes, stats.rpcs, stats.retries])?;
     counts(&stats.errors)?;
@@ -130,7 +130,7 @@ pub(crate) fn interval(interval: &Interval) -> Result<(), String> {
     interval.ops.iter().try_for_each(|(_, of_kind)| stats(of_kind))
 }
 
-/// A result. Lists are cut to what people read.
+/// A result. Lists are truncated to a readable length.
 pub(crate) fn result(result: &mut StageResult) -> Result<(), String> {
     interval(&result.total)?;
     stats(&result.closing)?;

@@ -1,75 +1,75 @@
-//! One clock for many hosts: how far the agents' clocks are from the leader's.
+//! One clock for many hosts: the offset of each agent's clock from the coordinator's.
 //!
-//! A question and its answer give four moments, as in NTP (RFC 5905): asked and back on the leader's clock, received and
-//! answered on the member's. However unequal the two ways are, the offset in the middle is off by half the time under way at
-//! most. The shortest round trips say the most; what lies further back is worth less, because clocks drift.
+//! A ping and its reply give four timestamps, as in NTP (RFC 5905): sent and returned on the coordinator's clock,
+//! received and answered on the member's. However asymmetric the path, the error of the midpoint offset is at most half
+//! the round trip. The shortest round trips are the most informative; older ones count less, because clocks drift.
 
 use std::collections::VecDeque;
 
-/// Exchanges that are kept, the last ones.
+/// Most recent exchanges kept.
 const RECENT: usize = 64;
-/// Best exchanges of longer spans that are kept, for the drift.
+/// Best exchanges of longer spans, kept for the drift.
 const ANCHORS: usize = 32;
-/// So long a span is at first, in nanoseconds; it doubles when there are too many.
+/// Initial length of a span in nanoseconds; it doubles when there are too many.
 const SPAN_NS: u64 = 4_000_000_000;
-/// Two clocks may drift apart by so much as long as nothing is known: crystals, and how well each process knows its processor's
-/// counter.
+/// Assumed drift between two clocks while nothing is known: that of crystals and of each process's calibration of its
+/// CPU counter.
 const UNKNOWN_DRIFT: f64 = 100e-6;
-/// And by so much from what was found.
+/// Assumed deviation from an estimated drift.
 const FOUND_DRIFT: f64 = 10e-6;
 
 /// What is known of a member's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockFacts {
-    /// What is added to a moment on the leader's clock to have it on the member's, now, in nanoseconds. The clocks count from when
-    /// each host booted, so that this may be days.
+    /// Added to a time on the coordinator's clock, gives the time on the member's, now, in nanoseconds. The clocks
+    /// count from each host's boot, so this may be days.
     pub offset_ns: i64,
-    /// The offset is off by no more than this, in nanoseconds.
+    /// Maximum error of the offset, in nanoseconds.
     pub uncertainty_ns: u64,
-    /// So much faster the member's clock is, in parts per million; 0 until enough was seen.
+    /// How much faster the member's clock is, in parts per million; 0 until enough exchanges were seen.
     pub drift_ppm: f64,
-    /// The shortest way there and back that was seen, in nanoseconds.
+    /// The shortest round trip seen, in nanoseconds.
     pub round_trip_ns: u64,
 }
 
 impl ClockFacts {
-    /// Of the leader itself.
+    /// The coordinator's own clock.
     pub const OWN: ClockFacts =
         ClockFacts { offset_ns: 0, uncertainty_ns: 0, drift_ppm: 0.0, round_trip_ns: 0 };
 
-    /// A moment of the leader's on the member's clock.
+    /// Converts a time of the coordinator's to the member's clock.
     pub(crate) fn theirs(&self, ours_ns: u64) -> u64 {
         ours_ns.saturating_add_signed(self.offset_ns)
     }
 }
 
-/// A question and its answer, in nanoseconds.
+/// A ping and its reply, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange {
-    /// On the leader's clock.
+    /// On the coordinator's clock.
     pub asked: u64,
     /// On the member's.
     pub received: u64,
     /// On the member's.
     pub answered: u64,
-    /// On the leader's.
+    /// On the coordinator's.
     pub back: u64,
 }
 
-/// An exchange, as far as it matters.
+/// The relevant values of an exchange.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
-    /// The middle, on the leader's clock.
+    /// The midpoint, on the coordinator's clock.
     at: u64,
     offset: i64,
     round_trip: u64,
 }
 
-/// What the exchanges with one member say of its clock. Bounded, however many there are.
+/// Estimates one member's clock from its exchanges. Bounded, however many there are.
 #[derive(Clone, Debug)]
 pub(crate) struct Estimate {
     recent: VecDeque<Reading>,
-    /// The best of each span, by its beginning.
+    /// The best exchange of each span, by the span's start.
     anchors: Vec<(u64, Reading)>,
     span_ns: u64,
 }
@@ -81,22 +81,22 @@ impl Default for Estimate {
 }
 
 impl Estimate {
-    /// Takes an exchange.
+    /// Adds an exchange.
     ///
     /// # Errors
-    /// No clock could have said so.
+    /// No clock can have given these times.
     pub(crate) fn add(&mut self, exchange: Exchange) -> Result<(), String> {
         let Exchange { asked, received, answered, back } = exchange;
         let whole = back.saturating_sub(asked);
         let impossible = || "its clock says what cannot be".to_owned();
         let held = answered.checked_sub(received).ok_or_else(impossible)?;
-        // A member's clock may run a little faster than the leader's.
+        // A member's clock may run slightly faster than the coordinator's.
         if held > whole.saturating_add(whole / 1000).saturating_add(1_000_000) {
             return Err(impossible());
         }
         let middle = |a: u64, b: u64| a + (b - a.min(b)) / 2;
         let offset = i128::from(middle(received, answered)) - i128::from(middle(asked, back));
-        // A century; sums of such offsets still fit.
+        // Below a century, so that sums of offsets do not overflow.
         let offset = i64::try_from(offset).ok().filter(|o| o.abs() < i64::MAX / 4).ok_or_else(impossible)?;
         let reading = Reading { at: middle(asked, back), offset, round_trip: whole.saturating_sub(held) };
         if self.recent.len() == RECENT {
@@ -126,8 +126,8 @@ impl Estimate {
         }
     }
 
-    /// How much the offset grows with each nanosecond: the slope of the least squares over the best of each span, each weighted
-    /// by how well it is known. `None` while the spans do not tell more than the uncertainty of each.
+    /// Growth of the offset per nanosecond: the least-squares slope over the best exchange of each span, weighted by
+    /// certainty. `None` while the spans show no more than the uncertainty of each.
     fn drift(&self) -> Option<f64> {
         let (first, last) = (self.anchors.first()?.1, self.anchors.last()?.1);
         let long = last.at.saturating_sub(first.at) as f64;
@@ -136,7 +136,7 @@ impl Estimate {
             return None;
         }
         let (mut weights, mut at, mut offset) = (0.0, 0.0, 0.0);
-        // Far from zero there are no digits left: everything counts from the first.
+        // Far from zero, floating-point precision is lost: everything is relative to the first.
         let points: Vec<(f64, f64, f64)> = self
             .anchors
             .iter()
@@ -159,7 +159,7 @@ impl Estimate {
         (below > 0.0).then(|| above / below).filter(|slope| slope.is_finite() && slope.abs() < 0.01)
     }
 
-    /// What is known of the clock at a moment of the leader's; `None` before the first exchange.
+    /// The member's clock at a time of the coordinator's; `None` before the first exchange.
     pub(crate) fn at(&self, ours_ns: u64) -> Option<ClockFacts> {
         let found = self.drift();
         let drift = found.unwrap_or(0.0);
@@ -176,7 +176,7 @@ impl Estimate {
         })
     }
 
-    /// A moment of the member's on the leader's clock, and by how much that may be off.
+    /// Converts a time of the member's to the coordinator's clock, with the maximum error.
     pub(crate) fn ours(&self, theirs_ns: u64) -> Option<(u64, u64)> {
         let near = self.recent.back()?;
         let mut ours = theirs_ns.saturating_add_signed(-near.offset);

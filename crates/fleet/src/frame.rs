@@ -1,24 +1,24 @@
-//! Frames: how messages lie in a stream of bytes.
+//! Frames: the framing of messages in a byte stream.
 //!
 //! A header of 16 bytes, little-endian: length of the body (u32), CRC-32C of the body (u32), number of the frame in its
-//! direction from 0 (u64). Then the body. Nothing is allocated for a length that is only claimed.
+//! direction from 0 (u64). The body follows. A claimed length alone allocates nothing.
 
 use std::io::{BufReader, ErrorKind, Read};
 
 use crc_fast::{CrcAlgorithm, checksum};
 
-/// The longest body, in bytes.
+/// Maximum length of a body, in bytes.
 pub const LONGEST: usize = 16 << 20;
 /// Length of a header, in bytes.
 pub const HEADER: usize = 16;
-/// So much of a body is made room for at a time.
+/// Bytes allocated at a time for a body.
 const STEP: usize = 64 << 10;
-/// Bytes that are read ahead.
+/// Bytes read ahead.
 const AHEAD: usize = 8 << 10;
-/// Room for a body that is kept for the next one.
+/// Maximum capacity kept for the next body.
 const KEPT: usize = 256 << 10;
 
-/// What is wrong with a stream of frames.
+/// An invalid stream of frames.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// The stream ended between two frames.
@@ -29,35 +29,35 @@ pub enum FrameError {
     Truncated {
         /// The frame's number.
         sequence: u64,
-        /// Bytes of it that came, header included.
+        /// Bytes of it received, header included.
         read: usize,
-        /// Bytes that it should have, as far as is known.
+        /// Its expected length in bytes, as far as known.
         wanted: usize,
     },
-    /// The header says more than a frame may have.
+    /// The header claims more than the maximum.
     #[error("frame {sequence} claims {length} bytes, more than {LONGEST}")]
     TooLong {
-        /// The number that was expected.
+        /// The expected number.
         sequence: u64,
-        /// What is claimed.
+        /// The claimed length.
         length: u64,
     },
-    /// The number is not the next one.
+    /// The number is out of sequence.
     #[error("frame {expected} was expected, and {got} came")]
     OutOfSequence {
         /// The next number.
         expected: u64,
-        /// What is there.
+        /// The number received.
         got: u64,
     },
-    /// The body is not what was sent.
+    /// The body's checksum is wrong.
     #[error("frame {sequence} has the checksum {got:08x}, not {claimed:08x}")]
     Checksum {
         /// The frame's number.
         sequence: u64,
-        /// In the header.
+        /// Checksum in the header.
         claimed: u32,
-        /// Of the body.
+        /// Checksum of the body.
         got: u32,
     },
     /// The stream cannot be read.
@@ -70,7 +70,8 @@ pub(crate) fn crc(bytes: &[u8]) -> u32 {
     checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
-/// What both sides count of one direction: how many frames, and a checksum over their headers, which hold those of the bodies.
+/// What both sides count in each direction: the number of frames, and a checksum over their headers, which contain
+/// those of the bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Frames so far; the number of the next.
@@ -88,7 +89,7 @@ impl Tally {
         self.checksum = crc(&both);
     }
 
-    /// Puts a body into a frame, the next of its direction. The body must not be longer than [`LONGEST`].
+    /// Wraps a body in the direction's next frame. The body must not be longer than [`LONGEST`].
     pub fn frame(&mut self, body: &[u8]) -> Vec<u8> {
         debug_assert!(body.len() <= LONGEST, "the sender looks at the length");
         let mut header = [0; HEADER];
@@ -100,18 +101,18 @@ impl Tally {
     }
 }
 
-/// Takes frames out of a stream.
+/// Reads frames from a stream.
 #[derive(Debug)]
 pub struct FrameReader<R> {
     input: BufReader<R>,
     tally: Tally,
     body: Vec<u8>,
-    /// The first bytes of the stream, for people: what is there when it is not an agent.
+    /// The first bytes of the stream, shown to people when it does not come from an agent.
     beginning: Vec<u8>,
 }
 
 impl<R: Read> FrameReader<R> {
-    /// Begins with frame 0.
+    /// Starts with frame 0.
     pub fn new(input: R) -> Self {
         FrameReader {
             input: BufReader::with_capacity(AHEAD, input),
@@ -121,12 +122,12 @@ impl<R: Read> FrameReader<R> {
         }
     }
 
-    /// What came so far.
+    /// What was received so far.
     pub fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// The first bytes of the stream, as far as they are there.
+    /// The first bytes of the stream, as far as received.
     pub fn beginning(&self) -> &[u8] {
         &self.beginning
     }
@@ -134,7 +135,7 @@ impl<R: Read> FrameReader<R> {
     /// The next body.
     ///
     /// # Errors
-    /// The stream ends, breaks, or holds something else. Nothing more can be read then.
+    /// The stream ends, breaks, or is invalid. Nothing more can be read then.
     pub fn read_frame(&mut self) -> Result<&mut [u8], FrameError> {
         let sequence = self.tally.frames;
         let mut header = [0; HEADER];

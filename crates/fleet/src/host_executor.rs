@@ -1,4 +1,4 @@
-//! What carries orders out on one host.
+//! Carries out orders on one host.
 
 use engine::{Control, StageContext, StageResult};
 use metrics::Interval;
@@ -6,26 +6,26 @@ use reactor::live::Scope;
 
 use crate::order::{Act, HostRefusal, OpenOrder, Reply, SiteFacts, SiteId, StageRequest};
 
-/// One host's side of a run: it opens targets, prepares them and runs stages. Called from several threads at once, for
-/// different sites.
+/// One host's side of a run: it opens targets, prepares them and runs stages. Called from several threads concurrently,
+/// for different sites.
 pub trait HostExecutor: Send + Sync {
-    /// Opens a target. Nothing is made yet.
+    /// Opens a target. Creates nothing yet.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The target's error.
     fn open(&self, opening: &OpenOrder) -> Result<SiteFacts, HostRefusal>;
 
-    /// Does something with an opened target. Blocks.
+    /// Performs an act on an opened target. Blocks.
     ///
     /// # Errors
-    /// What could not be done.
+    /// The act failed.
     fn act(&self, site: SiteId, act: &Act) -> Result<Reply, HostRefusal>;
 
-    /// Runs a stage to its end. `beside.rendezvous` says when it starts; the rest of `beside` is only for stages of
+    /// Runs a stage to its end. `beside.rendezvous` says when it starts; the rest of `beside` is only for stages in
     /// this process.
     ///
     /// # Errors
-    /// It could not begin.
+    /// The stage could not start.
     fn run_stage(
         &self,
         request: &StageRequest,
@@ -34,11 +34,12 @@ pub trait HostExecutor: Send + Sync {
         observer: &mut dyn FnMut(&Interval),
     ) -> Result<StageResult, HostRefusal>;
 
-    /// The run to which connections and workers of its stages belong; `None`: all of this process are its.
+    /// The run that owns the stages' connections and workers; `None`: all of this process belong to it.
     fn scope(&self) -> Option<Scope> {
         None
     }
 
-    /// Nobody leads any more: removes all that was made and not asked to stay; what is left, for people.
+    /// The coordinator is gone: removes everything that was created and not meant to stay; returns what is left, for
+    /// people.
     fn abandon(&self) -> Vec<String>;
 }

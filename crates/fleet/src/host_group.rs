@@ -1,4 +1,4 @@
-//! The members of a fleet, as the side that leads sees them.
+//! The members of a fleet, from the coordinator's side.
 
 mod here;
 mod keeper;
@@ -31,7 +31,7 @@ enum Kind {
     Many(Many),
 }
 
-/// An agent, to be made a member of a host group.
+/// An agent that is to become a member of a host group.
 pub enum Member {
     /// In this process.
     Here(Arc<dyn HostExecutor>),
@@ -39,21 +39,22 @@ pub enum Member {
     Link(Link),
 }
 
-/// How a host group deals with its members.
+/// Timing of a host group's communication with its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostGroupSettings {
-    /// How often each agent is asked whether it is there; its clock is compared each time.
+    /// How often each agent is pinged; its clock is compared each time.
     pub heartbeat: Duration,
-    /// An agent that was not heard of for so long is lost; the other way round, nobody leads it any more.
+    /// An agent silent for this long is lost; conversely, an agent that hears nothing for this long considers the
+    /// coordinator gone.
     pub silence: Duration,
-    /// The longest that an opening or an act may take.
+    /// Timeout of an opening or an act.
     pub act_limit: Duration,
-    /// The longest that getting ready for a stage may take, besides opening its sessions.
+    /// Timeout of preparing a stage, besides opening its sessions.
     pub ready_limit: Duration,
-    /// The longest that no operation may end in a stage that goes on until all is done (filling, verifying), besides what
-    /// operations may take.
+    /// Maximum time without completed operations in a stage that runs until all work is done (filling, verifying),
+    /// besides the operation timeout.
     pub progress_limit: Duration,
-    /// Agents have so long to go when all is over, and the same again before they are killed.
+    /// Time that agents have to exit at the end, and again before they are killed.
     pub farewell: Duration,
 }
 
@@ -64,7 +65,7 @@ impl Default for HostGroupSettings {
             silence: Duration::from_secs(15),
             act_limit: Duration::from_secs(6 * 3600),
             ready_limit: Duration::from_secs(300),
-            // A file system may take minutes to put what it holds onto a slow disk.
+            // A file system may take minutes to write its cached data to a slow disk.
             progress_limit: Duration::from_secs(600),
             farewell: Duration::from_secs(10),
         }
@@ -72,23 +73,23 @@ impl Default for HostGroupSettings {
 }
 
 impl HostGroupSettings {
-    /// The usual ones, with another limit of silence; the heartbeat is a tenth of it at most.
+    /// Defaults with another silence limit; the heartbeat is at most a tenth of it.
     pub fn with_silence(silence: Duration) -> Self {
         let usual = HostGroupSettings::default();
         HostGroupSettings { silence, heartbeat: usual.heartbeat.min(silence / 10), ..usual }
     }
 }
 
-/// What came of a question, by member number.
+/// Replies to a request, by member number.
 pub type Answers<T> = Vec<(usize, Result<T, Trouble>)>;
 
 impl HostGroup {
-    /// A host group of one in this process: nothing is put into words, and a stage's `beside` is passed on as it is.
+    /// A host group of one in this process: nothing is serialised, and a stage's `beside` is passed on unchanged.
     pub fn here(hand: Arc<dyn HostExecutor>) -> HostGroup {
         HostGroup { kind: Kind::Here(Here::new(hand)) }
     }
 
-    /// A host group of these members, whose numbers are their places. `events` is called from several threads.
+    /// A host group of these members, numbered by position. `events` is called from several threads.
     pub fn new(
         members: Vec<Member>,
         settings: HostGroupSettings,
@@ -97,17 +98,18 @@ impl HostGroup {
         HostGroup { kind: Kind::Many(Many::new(members, settings, events)) }
     }
 
-    /// What each member does is told apart from what all do together; of one in this process the two are the same.
+    /// Whether members' results are reported separately from the group's; with a single one in this process they are
+    /// the same.
     pub fn tells_hosts_apart(&self) -> bool {
         matches!(self.kind, Kind::Many(_))
     }
 
-    /// The load runs where this process runs: what it sees of cores, cards and disks is what the load uses.
+    /// The load runs in this process, so the cores, NICs and disks that it sees are those of the load.
     pub fn sees_the_load(&self) -> bool {
         matches!(self.kind, Kind::Here(_))
     }
 
-    /// The members have this process's keys and journal; others are sent the keys, and keep journals of their own.
+    /// The members have this process's keys and journal; others receive the keys, and keep journals of their own.
     pub fn shares_keys_and_journal(&self) -> bool {
         matches!(self.kind, Kind::Here(_))
     }
@@ -120,7 +122,7 @@ impl HostGroup {
         }
     }
 
-    /// What a member said of its host; of one in this process only `host`, its name.
+    /// Facts that a member reported about its host; for one in this process only `host`, its name.
     pub fn host_facts(&self, member: usize) -> BTreeMap<String, String> {
         match &self.kind {
             Kind::Here(here) => BTreeMap::from([("host".to_owned(), here.name().to_owned())]),
@@ -128,8 +130,8 @@ impl HostGroup {
         }
     }
 
-    /// The kernel that a member runs on, by its boot id: members with the same share cores, cards and disks. Empty where it is not known,
-    /// and of one in this process, which is alone.
+    /// The kernel that a member runs on, by its boot id: members with the same id share cores, NICs and disks. Empty
+    /// where unknown, and for one in this process, which is alone.
     pub fn machine(&self, member: usize) -> &str {
         match &self.kind {
             Kind::Here(_) => "",
@@ -137,7 +139,7 @@ impl HostGroup {
         }
     }
 
-    /// Whether another member runs on the same kernel as this one, so that both have the same cores.
+    /// Whether another member runs on the same kernel, so that both share cores.
     pub fn shares_machine(&self, member: usize) -> bool {
         match &self.kind {
             Kind::Here(_) => false,
@@ -153,7 +155,7 @@ impl HostGroup {
         }
     }
 
-    /// What is known of the members' clocks, by number; `None`: nothing.
+    /// What is known of the members' clocks, by number; `None` where nothing is.
     pub fn clocks(&self) -> Vec<Option<ClockFacts>> {
         match &self.kind {
             Kind::Here(_) => vec![Some(ClockFacts::OWN)],
@@ -161,8 +163,8 @@ impl HostGroup {
         }
     }
 
-    /// Opens targets: each member its own. Members that are not named are not asked. One that fails, rather than refuses, is lost
-    /// from then on ([`crate::FleetEvent::Lost`]).
+    /// Opens targets, one order per member; other members are not contacted. A member that fails, rather than refuses,
+    /// is lost from then on ([`crate::FleetEvent::Lost`]).
     pub fn open(&self, openings: Vec<(usize, OpenOrder)>) -> Answers<SiteFacts> {
         match &self.kind {
             Kind::Here(here) => openings.into_iter().map(|(at, opening)| (at, here.open(&opening))).collect(),
@@ -170,7 +172,7 @@ impl HostGroup {
         }
     }
 
-    /// The same act with each of the members.
+    /// Performs the same act on each of the members.
     pub fn act(&self, members: &[usize], site: SiteId, act: &Act) -> Answers<Reply> {
         match &self.kind {
             Kind::Here(here) => members.iter().map(|at| (*at, here.act(site, act))).collect(),
@@ -178,13 +180,13 @@ impl HostGroup {
         }
     }
 
-    /// Runs one stage on the members that are named, from one start on, to its end. A member that is lost before the start is left
-    /// out; one that is lost later is in the result with what its intervals say.
+    /// Runs one stage to its end on the given members, with a common start. A member lost before the start is left out;
+    /// one lost later is in the result with its intervals.
     ///
-    /// With agents of other processes only `beside.rendezvous` matters.
+    /// For agents in other processes only `beside.rendezvous` matters.
     ///
     /// # Errors
-    /// When one of them refuses the stage: the others are stopped. When none is left.
+    /// A member refuses the stage: the others are stopped. Or no member is left.
     pub fn run_stage(
         &self,
         requests: Vec<(usize, StageRequest)>,
@@ -198,7 +200,7 @@ impl HostGroup {
         }
     }
 
-    /// Says farewell to all agents, waits for them a moment, and ends those that stay.
+    /// Says farewell to all agents, waits for them briefly, and kills those that stay.
     pub fn end(&self) {
         if let Kind::Many(many) = &self.kind {
             many.end();

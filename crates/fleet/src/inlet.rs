@@ -1,4 +1,4 @@
-//! Where frames come in: a pipe that is waited for only so long.
+//! Incoming frames: a pipe that is read with timeouts.
 
 use std::io::{Error, Read};
 use std::os::fd::OwnedFd;
@@ -8,16 +8,16 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// The reading end of a pipe, whose reader looks up now and then and may be told to give up.
+/// The read end of a pipe; its reader wakes up regularly and can be told to give up.
 pub(crate) struct Inlet {
     file: OwnedFd,
     every: Duration,
-    /// Says why reading is over.
+    /// Returns why reading is over.
     given_up: Arc<dyn Fn() -> Option<String> + Send + Sync>,
 }
 
 impl Inlet {
-    /// Looks up at least so often.
+    /// Wakes up at least this often.
     pub(crate) fn new(
         file: OwnedFd,
         every: Duration,
@@ -48,7 +48,7 @@ impl Read for Inlet {
         loop {
             self.wait()?;
             match rustix::io::read(&self.file, &mut *into) {
-                // A socket's two directions share the setting not to wait.
+                // The two directions of a socket share the non-blocking flag.
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(Errno::CONNRESET) => return Ok(0),
                 Err(error) => return Err(error.into()),

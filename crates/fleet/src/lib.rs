@@ -1,11 +1,11 @@
 //! Many hosts as one: agents, how they are started, one clock, one start, one stop, one result.
 //!
-//! The side that leads has a [`HostGroup`] of agents. Each is either in this process ([`HostExecutor`] called directly: a local run is a
-//! fleet of one) or behind a pipe (`link.rs`), where [`serve`] reads the same orders from frames and carries them out on
-//! the same [`HostExecutor`]. What is asked for says what is meant (fill, measure, verify this cell), not how: an agent makes its own
-//! stage plan, so that hosts may differ.
+//! The coordinator has a [`HostGroup`] of agents. Each is either in this process ([`HostExecutor`] called directly: a
+//! local run is a fleet of one) or behind a pipe (`link.rs`), where [`serve`] reads the same orders from frames and
+//! carries them out on the same [`HostExecutor`]. An order says what to do (fill, measure, verify this cell), not how:
+//! an agent makes its own stage plan, so hosts may differ.
 //!
-//! Launchers (`launch/`) start agents with tools that people run already: OpenSSH, Slurm's `srun`, Kubernetes through
+//! Launchers (`launch/`) start agents with tools that people already use: OpenSSH, Slurm's `srun`, Kubernetes through
 //! `kubectl`, or any command. No port is opened and no daemon stays.
 
 mod agent;

@@ -1,4 +1,4 @@
-//! The leader's side of one agent.
+//! The coordinator's side of one agent.
 
 mod greet;
 mod heard;
@@ -25,14 +25,14 @@ use crate::seen::FleetEvent;
 pub use greet::{Greeting, greet};
 pub(crate) use heard::Guard;
 
-/// Whoever hears of events.
+/// Receiver of events.
 pub(crate) type Events = Arc<dyn Fn(FleetEvent) + Send + Sync>;
 
-/// What carries an agent's pipe, to be asked why it ended, and to be ended.
+/// The process that carries an agent's pipe: tells why it ended, and can be ended.
 pub trait Process: Send {
-    /// How it ended and what it said last, in one line.
+    /// How it ended and its last output, in one line.
     fn last_words(&mut self) -> String;
-    /// Waits so long for its end; then it is made to.
+    /// Waits this long for its end, then kills it.
     fn end(&mut self, patience: Duration);
 }
 
@@ -46,7 +46,7 @@ impl Process for AgentProcess {
     }
 }
 
-/// An agent that was started: the ends of its pipe, and what carries it.
+/// A started agent: the ends of its pipe, and the process that carries it.
 pub struct Ends {
     /// Its name in results and messages.
     pub name: String,
@@ -54,7 +54,7 @@ pub struct Ends {
     pub input: OwnedFd,
     /// From the agent.
     pub output: OwnedFd,
-    /// What carries the pipe, if it is a process.
+    /// The process that carries the pipe, if there is one.
     pub process: Option<Box<dyn Process>>,
 }
 
@@ -75,7 +75,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Who it is.
+    /// Its hello.
     pub fn hello(&self) -> Hello {
         self.wire.hello.get().cloned().unwrap_or_default()
     }
@@ -88,7 +88,7 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // A host group's members are ended by the host group.
+        // The host group ends its own members.
         if self.wire.member.get().is_none() {
             self.wire.lose("it is not wanted");
             self.wire.end_process(greet::PATIENCE);
@@ -96,7 +96,7 @@ impl Drop for Link {
     }
 }
 
-/// What a stage hears of a member.
+/// News of a member for a stage.
 pub(crate) enum News {
     Ready,
     Interval(Box<Interval>),
@@ -105,28 +105,28 @@ pub(crate) enum News {
     Refused(HostRefusal),
 }
 
-/// Where the answer to a question goes.
+/// Where the reply to a request goes.
 pub(crate) type Answer = Sender<(usize, Option<Result<Reply, HostRefusal>>)>;
 
-/// What the threads that deal with one agent share.
+/// State shared by the threads that handle one agent.
 pub(crate) struct Wire {
     pub(crate) name: String,
     pub(crate) member: OnceLock<usize>,
     pub(crate) outlet: Outlet,
     pub(crate) hello: OnceLock<Hello>,
     lost: OnceLock<String>,
-    /// When it was last heard of.
+    /// When it was last heard.
     heard_ns: AtomicU64,
-    /// Its reader waits for this side, so that it cannot be heard.
+    /// Its reader is waiting for this side, so it cannot be heard.
     holding: AtomicBool,
-    /// This many pings are to follow each other at once.
+    /// This many pings are to be sent back to back.
     pub(crate) pings_due: AtomicU32,
-    /// Farewell was said: it may go.
+    /// Farewell was said: it may exit.
     leaving: AtomicBool,
-    /// Its pipe broke, and somebody asks why.
+    /// Its pipe broke, and the cause is being determined.
     dying: AtomicBool,
     state: Mutex<State>,
-    /// It has said hello or farewell, or is lost.
+    /// Signals that it has said hello or farewell, or is lost.
     changed: Condvar,
     events: OnceLock<Events>,
     process: Mutex<Option<Box<dyn Process>>>,
@@ -136,17 +136,17 @@ pub(crate) struct Wire {
 struct State {
     questions: HashMap<u64, Answer>,
     stages: HashMap<u64, Way>,
-    /// Pings that are not answered, and when they were sent.
+    /// Unanswered pings, and when they were sent.
     pings: VecDeque<(u64, u64)>,
     next_ping: u64,
     clock: Estimate,
-    /// In the minute that began then, this many lines were said.
+    /// Start of the current minute, and lines received in it.
     said: (u64, u32),
-    /// The reader has gone.
+    /// The reader has ended.
     ended: bool,
 }
 
-/// Where a stage's news goes, and what is allowed to come.
+/// Where a stage's news goes, and what is accepted.
 pub(crate) struct Way {
     news: SyncSender<(usize, News)>,
     guard: Guard,
@@ -167,7 +167,7 @@ impl Wire {
         self.lost.get().map(String::as_str)
     }
 
-    /// It is lost, now and for good. The first reason counts.
+    /// Marks it as lost, permanently. Only the first reason is kept.
     pub(crate) fn lose(&self, why: &str) {
         let why = crate::check::one_line(why);
         if self.leaving.load(Ordering::Relaxed) || self.lost.set(why.clone()).is_err() {
@@ -182,7 +182,7 @@ impl Wire {
         drop(state);
         self.changed.notify_all();
         for answer in questions.into_values() {
-            // Who asked has gone.
+            // The requester may have given up.
             let _ = answer.send((self.number(), None));
         }
         if let (Some(events), Some(member)) = (self.events.get(), self.member.get()) {
@@ -191,18 +191,18 @@ impl Wire {
         }
     }
 
-    /// Sends a message. An agent that cannot be sent to is lost.
+    /// Sends a message. An agent that cannot be reached is lost.
     pub(crate) fn send(&self, message: &ToAgent) {
         self.send_body(&encode(message));
     }
 
-    /// The same with what was put into a body before.
+    /// Sends an already encoded message.
     pub(crate) fn send_body(&self, body: &[u8]) {
-        // An end of the pipe is noticed by its reader too, which knows more of the reason; the keeper waits for it a moment.
+        // Its reader also notices the end of the pipe and knows more about the cause; the keeper waits for it briefly.
         let _sent: Sent = self.outlet.send(body, Need::Must);
     }
 
-    /// Asks; the answer comes with the number of this member, `None` when it is lost.
+    /// Sends a request; the reply carries this member's number, and is `None` when the member is lost.
     pub(crate) fn ask(&self, id: u64, body: &[u8], answer: Answer) {
         let mut state = self.state();
         if self.lost().is_some() {
@@ -215,30 +215,30 @@ impl Wire {
         self.send_body(body);
     }
 
-    /// Begins a stage: its news goes that way from now on.
+    /// Starts a stage, whose news goes to `news` from now on.
     pub(crate) fn begin_stage(&self, id: u64, body: &[u8], news: SyncSender<(usize, News)>, guard: Guard) {
         self.state().stages.insert(id, Way { news, guard });
         self.send_body(body);
     }
 
-    /// The stage is over for this side.
+    /// Ends the stage on this side.
     pub(crate) fn forget_stage(&self, id: u64) {
         self.state().stages.remove(&id);
     }
 
-    /// Changes what may come of a stage.
+    /// Changes what is accepted from a stage.
     pub(crate) fn with_guard(&self, id: u64, change: impl FnOnce(&mut Guard)) {
         if let Some(way) = self.state().stages.get_mut(&id) {
             change(&mut way.guard);
         }
     }
 
-    /// What is known of its clock at a moment of this side's.
+    /// What is known of its clock at a time of this side's.
     pub(crate) fn clock(&self, at_ns: u64) -> Option<ClockFacts> {
         self.state().clock.at(at_ns)
     }
 
-    /// A moment of its clock on this side's, and by how much that may be off.
+    /// Converts a time of its clock to this side's, with the maximum error.
     pub(crate) fn ours(&self, theirs_ns: u64) -> Option<(u64, u64)> {
         self.state().clock.ours(theirs_ns)
     }

@@ -1,4 +1,4 @@
-//! What the side that leads and its agents say to each other.
+//! The messages between the coordinator and its agents.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,27 @@ use serde::{Deserialize, Serialize};
 use crate::order::{Act, HostRefusal, OpenOrder, Reply, SiteId, StageRequest};
 use crate::probe::HostSample;
 
-/// Version of this language. Both sides must speak the same; programs of different versions do not work together, whatever they
-/// speak, because their loads may differ.
+/// Version of this protocol. Both sides must use the same; different program versions do not work together even with
+/// the same protocol, because their loads may differ.
 pub const PROTOCOL: u32 = 5;
 /// Version of this program.
 pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
-/// From the side that leads.
+/// From the coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ToAgent {
-    /// The answer to the agent's hello: it belongs to the fleet.
+    /// The reply to the agent's hello: it belongs to the fleet.
     Welcome(Welcome),
     /// Open a target.
     Open {
-        /// Number of the question, for its answer.
+        /// Number of the request, for its reply.
         id: u64,
         /// What to open.
         opening: Box<OpenOrder>,
     },
-    /// Do something with it.
+    /// Perform an act on it.
     Act {
-        /// Number of the question.
+        /// Number of the request.
         id: u64,
         /// The target.
         site: SiteId,
@@ -44,11 +44,11 @@ pub enum ToAgent {
         /// What to do.
         request: StageRequest,
     },
-    /// Begin.
+    /// Start.
     Go {
         /// The stage.
         id: u64,
-        /// When, on the agent's own clock, in nanoseconds.
+        /// Start time on the agent's own clock, in nanoseconds.
         start_ns: u64,
     },
     /// The stage's window ends with this interval.
@@ -58,37 +58,37 @@ pub enum ToAgent {
         /// The interval.
         index: u32,
     },
-    /// On virtual clocks: the interval was seen, go on.
+    /// On virtual clocks: the interval was seen, continue.
     IntervalSeen {
         /// The stage.
         id: u64,
         /// The interval.
         index: u32,
     },
-    /// End the stage at once.
+    /// Stop the stage at once.
     Stop {
         /// The stage.
         id: u64,
     },
-    /// Are you there, and what time is it?
+    /// Are you there, and what is your time?
     Ping {
-        /// Number of the question.
+        /// Number of the ping.
         number: u64,
     },
-    /// It is over: say farewell and go.
+    /// It is over: say farewell and exit.
     End,
 }
 
-/// What an agent is told when it begins.
+/// What an agent is told at the start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
     /// Its name.
     pub name: String,
     /// Its number, from 0.
     pub index: u32,
-    /// How often it hears of the side that leads at least, in milliseconds.
+    /// Maximum time between messages from the coordinator, in milliseconds.
     pub heartbeat_ms: u64,
-    /// When it has heard nothing for so long, nobody leads any more, in milliseconds.
+    /// Silence after which the coordinator counts as gone, in milliseconds.
     pub silence_ms: u64,
 }
 
@@ -97,11 +97,11 @@ pub struct Welcome {
 pub enum FromAgent {
     /// The first message.
     Hello(Hello),
-    /// What came of a question.
+    /// The reply to a request.
     Answer {
-        /// The question.
+        /// The request.
         id: u64,
-        /// What came of it.
+        /// Its outcome.
         outcome: Result<Reply, HostRefusal>,
     },
     /// All workers of a stage are ready.
@@ -120,26 +120,26 @@ pub enum FromAgent {
     Sample {
         /// The stage.
         id: u64,
-        /// What was seen.
+        /// The sample.
         sample: Box<HostSample>,
     },
     /// A stage has ended.
     Finished {
         /// The stage.
         id: u64,
-        /// What it found, or why it could not be run.
+        /// Its result, or why it could not be run.
         outcome: Result<Box<StageResult>, HostRefusal>,
     },
-    /// The answer to a ping.
+    /// The reply to a ping.
     Pong {
-        /// The question.
+        /// The ping.
         number: u64,
-        /// When it came, on the agent's clock, in nanoseconds.
+        /// When it arrived, on the agent's clock, in nanoseconds.
         received_ns: u64,
-        /// When the answer went, likewise.
+        /// When the reply was sent, likewise.
         answered_ns: u64,
     },
-    /// Something for people.
+    /// A message for people.
     Said {
         /// One line.
         text: String,
@@ -165,7 +165,7 @@ pub(crate) enum Shown<'a> {
     },
 }
 
-/// Who an agent is.
+/// Identity of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hello {
@@ -173,18 +173,18 @@ pub struct Hello {
     pub protocol: u32,
     /// [`PROGRAM`] of its program.
     pub version: String,
-    /// What its host calls itself.
+    /// Its host's own name.
     pub host: String,
-    /// The kernel that it runs on (`/proc/sys/kernel/random/boot_id`): agents that say the same share cores, be it in
-    /// containers. Empty when it is not known.
+    /// The kernel that it runs on (`/proc/sys/kernel/random/boot_id`): agents with the same id share cores, even in
+    /// different containers. Empty when unknown.
     pub machine: String,
     /// Cores that it may use.
     pub cores: u32,
     /// Its process id there.
     pub pid: u32,
-    /// What it can do besides (`io_uring`, `epoll`); for people.
+    /// Other capabilities (`io_uring`, `epoll`); for people.
     pub capabilities: Vec<String>,
-    /// Its host's kernel, processors, network interfaces, as in a run's environment; for the results.
+    /// Its host's kernel, CPUs and network interfaces, as in a run's environment; for the results.
     pub facts: BTreeMap<String, String>,
 }
 
@@ -216,12 +216,12 @@ impl Hello {
     }
 }
 
-/// Puts a message into a body.
+/// Encodes a message as a body.
 pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).expect("messages are made of what JSON can say")
 }
 
-/// Reads a body.
+/// Decodes a body.
 ///
 /// # Errors
 /// What is wrong with it.

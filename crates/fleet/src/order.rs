@@ -1,4 +1,4 @@
-//! What an agent is asked to do, and what it answers.
+//! Orders to an agent, and its replies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -8,38 +8,38 @@ use metrics::ErrorKind;
 use serde::{Deserialize, Serialize};
 use targets::{AccessKey, Look, Patience};
 
-/// Number of an opened target, chosen by the side that leads; the same with every agent.
+/// Number of an opened target, chosen by the coordinator; the same for every agent.
 pub type SiteId = u32;
 
-/// A target to be opened for a cell, as this agent is to see it.
+/// A target to be opened for a cell, as this agent sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenOrder {
-    /// The number under which it is asked for from now on.
+    /// Its number in later orders.
     pub site: SiteId,
-    /// The cell, with this host's variables put in.
+    /// The cell, with this host's variables substituted.
     pub cell: Box<Cell>,
-    /// Which part of the data is this agent's.
+    /// This agent's share of the data.
     pub part: HostShare,
     /// This agent's own run id: that of its journal.
     pub run: String,
-    /// The id that names the place: its own, when it makes and removes the place; that of another agent, which does, when
-    /// they share one.
+    /// The id that names the place: its own, if it creates and removes the place; or, if they share one, that of the
+    /// agent that does.
     pub place: String,
-    /// The key of an S3 target, which stands in no plan and no result; `None`: the host has its own.
+    /// The key of an S3 target, which appears in no plan and no result; `None`: the host has its own.
     pub key: Option<AccessKey>,
-    /// The experiment's seed: of the payload, the same on all hosts.
+    /// The experiment's seed for the payload, the same on all hosts.
     pub seed: u64,
-    /// Of everything that is drawn: another on each host.
+    /// Seed of all other randomness, different on each host.
     pub draws: u64,
-    /// No other agent has the same cores: workers may be bound to them.
+    /// No other agent shares its cores: workers may be pinned to them.
     pub own_cores: bool,
-    /// How the kernel is asked for I/O where the target does not say.
+    /// I/O backend where the target does not specify one.
     pub reactor: String,
-    /// How long the target may keep one waiting outside of the load.
+    /// Timeouts of the target outside the load.
     pub patience: Patience,
-    /// The block device that may be overwritten although it holds something.
+    /// The block device that may be overwritten even if it holds data.
     pub destroy: Option<PathBuf>,
-    /// Runs whose journals on this host list only what other hosts have removed since: they are deleted.
+    /// Runs whose journals on this host list only what other hosts have since removed: the journals are deleted.
     #[serde(default)]
     pub settled: Vec<String>,
 }
@@ -60,121 +60,121 @@ impl HostShare {
     pub const WHOLE: HostShare = HostShare { index: 0, of: 1, sharing: Sharing::Own };
 }
 
-/// What the side that leads must know of an opened target.
+/// What the coordinator must know about an opened target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteFacts {
-    /// Stages take no time.
+    /// Stages run on a virtual clock.
     pub virtual_clock: bool,
     /// Reads may come from the host's page cache.
     pub page_cache: bool,
     /// Files of a job are laid out right before it.
     pub lays_out_late: bool,
-    /// What this agent's part of the data set is made of: `files`, `objects`, `device`.
+    /// What this agent's share of the data set consists of: `files`, `objects`, `device`.
     pub kind: String,
     /// How many of them.
     pub objects: u64,
     /// Size of each, in bytes.
     pub item_bytes: u64,
-    /// Bytes of all.
+    /// Total bytes.
     pub bytes: u64,
-    /// Memory in which this host can cache files, in bytes.
+    /// Memory of this host that can cache files, in bytes.
     pub cache_bytes: Option<u64>,
-    /// The longest that opening a session may take, in nanoseconds.
+    /// Timeout of opening a session, in nanoseconds.
     pub connect_timeout_ns: u64,
 }
 
-/// Something to be done with an opened target, which takes no part in a measurement.
+/// An act on an opened target, outside of measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Act {
-    /// Look at what can be known before anything is made.
+    /// Inspect the target before anything is created.
     Look,
-    /// Make the place, the journal first; or enter it again.
+    /// Create the place, journal first; or enter it again.
     Prepare,
-    /// Use the place as it is: it must be there.
+    /// Use the place as it is: it must exist.
     Adopt,
-    /// Write the place into the journal as one's own: the agent that made it is lost, and it is to be removed.
+    /// Take the place into one's own journal: the agent that created it is lost, and it must be removed.
     Inherit,
-    /// Remove the place and all that is in it.
+    /// Remove the place with all that is in it.
     RemoveAll,
-    /// See that the data set is there in full size, and without holes when `allocated` is asked for.
+    /// Check that the data set exists in full size, and without holes if `allocated` is set.
     CheckComplete {
         /// Space must be allocated for every byte.
         allocated: bool,
     },
-    /// Of which generation the data is that lies there.
+    /// Determine the generation of the existing data.
     HeldGeneration,
-    /// Do something to the host's caches.
+    /// Control the host's caches.
     Cache(CacheControl),
-    /// What the results must say of the target.
+    /// Facts about the target for the results.
     Facts,
-    /// Look at the files of a job and make those that are missing.
+    /// Inspect the files of a job and create the missing ones.
     LayOut,
-    /// What is done right before a job.
+    /// Prepare a job right before it.
     BeginJob,
-    /// What is done right after it.
+    /// Finish a job right after it.
     FinishJob,
-    /// Answer probes of the path's MTU at the address that a `tcp://` target listens on, until the target is closed.
+    /// Answer path MTU probes at the address that a `tcp://` target listens on, until the target is closed.
     AnswerMtuProbes,
-    /// Find the largest packet that reaches who answers at the address of a `tcp://` target.
+    /// Find the largest packet that reaches the responder at the address of a `tcp://` target.
     ProbeMtu,
-    /// Forget the target. Nothing is removed.
+    /// Forget the target. Removes nothing.
     Close,
 }
 
-/// What came of an opening or an act.
+/// The outcome of an opening or an act.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     /// It is done.
     Done,
     /// The target is open.
     Opened(SiteFacts),
-    /// What was seen of the target.
+    /// What was learned about the target.
     Looked(Look),
     /// The place was entered.
     Entered {
-        /// It was made just now, and holds nothing.
+        /// It was just created, and is empty.
         new: bool,
     },
-    /// The generation that lies there, if any of this payload does.
+    /// The existing generation, if there is data of this payload.
     Generation(Option<u32>),
     /// In words for the result.
     Said(String),
     /// By name.
     Facts(BTreeMap<String, String>),
-    /// How large a packet may be.
+    /// The path MTU.
     PathMtu {
-        /// The largest that arrived, in bytes.
+        /// The largest packet that arrived, in bytes.
         bytes: u32,
-        /// The largest that the kernel believes in, in bytes.
+        /// The kernel's estimate, in bytes.
         believed_bytes: u32,
     },
     /// The files of a job.
     LaidOut {
-        /// What must move bytes before the load.
+        /// Stages that move bytes before the load.
         steps: Vec<LayOutStep>,
         /// The devices that the files lie on (stat(2)).
         devices: BTreeSet<u64>,
     },
 }
 
-/// Files of a job that are filled, or read once, before the load.
+/// Files of a job to fill, or to read once, before the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayOutStep {
-    /// For people: `lay out`, `pre-read`.
+    /// Name for people: `lay out`, `pre-read`.
     pub name: String,
     /// Bytes that it moves.
     pub bytes: u64,
 }
 
-/// A host says no. One line: what was tried, what came back, what to do next.
+/// A host's refusal. One line: what was tried, what came back, what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{text}")]
 pub struct HostRefusal {
-    /// Something was written wrongly: wrong usage.
+    /// Invalid input: a usage error.
     pub input: bool,
-    /// The stage was stopped before it began: no failure.
+    /// The stage was stopped before it began: not a failure.
     pub stopped: bool,
-    /// Which kind of error it was, where the target refused or could not be reached.
+    /// The kind of error, where the target refused or could not be reached.
     pub error: Option<ErrorKind>,
     /// The line.
     pub text: String,
@@ -187,20 +187,20 @@ impl HostRefusal {
     }
 }
 
-/// A stage to be run on an opened target.
+/// A stage to run on an opened target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StageRequest {
     /// The target.
     pub site: SiteId,
     /// What to do.
     pub task: StageTask,
-    /// When operations are meant to start on this agent.
+    /// The arrival process of operations on this agent.
     pub arrivals: Arrivals,
-    /// Seconds of load before what is measured.
+    /// Seconds of load before the measured window.
     pub warm_up_s: f64,
-    /// Seconds that it lasts at most from then on.
+    /// Maximum seconds after that.
     pub limit_s: f64,
-    /// No other cell runs beside it on this host: workers may be bound to cores.
+    /// No other cell runs concurrently on this host: workers may be pinned to cores.
     pub alone: bool,
     /// Operations in flight of each worker, in place of the cell's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -208,7 +208,7 @@ pub struct StageRequest {
 }
 
 impl StageRequest {
-    /// A stage that is over when all of its work is done, in a closed loop.
+    /// A stage that ends when all of its work is done, in a closed loop.
     pub fn to_the_end(site: SiteId, task: StageTask) -> Self {
         Self {
             site,
@@ -225,30 +225,30 @@ impl StageRequest {
 /// What a stage does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum StageTask {
-    /// A step of laying out a job's files, by its place in [`Reply::LaidOut`].
+    /// A step of laying out a job's files, by its index in [`Reply::LaidOut`].
     LayOut {
         /// Which.
         step: u32,
     },
-    /// Make this agent's files, empty.
+    /// Create this agent's files, empty.
     Create,
-    /// Write every byte of this agent's part.
+    /// Write every byte of this agent's share.
     Fill {
         /// The generation of the content.
         generation: u32,
     },
     /// The load of the cell.
     Measure {
-        /// The generation of the content that it begins with.
+        /// The generation of the content at its start.
         generation: u32,
     },
-    /// Write the cell's data anew for the length of the stage: files or objects that are not there yet, each lane its own, and over
-    /// again when all are there.
+    /// Write new data for the cell during the stage: files or objects that do not exist yet, each lane its own,
+    /// overwriting them once all exist.
     Write,
-    /// Read what the last [`StageTask::Write`] on this target wrote, over and over for the length of the stage, in the cell's
-    /// blocks and order.
+    /// Read what the last [`StageTask::Write`] on this target wrote, repeatedly during the stage, in the cell's blocks
+    /// and order.
     Read,
-    /// Read this agent's part once and compare it with what was acknowledged.
+    /// Read this agent's share once and compare it with what was acknowledged.
     Verify {
         /// All of this generation; `None`: what the last measurement on this target wrote.
         content: Option<u32>,
@@ -256,7 +256,7 @@ pub enum StageTask {
 }
 
 impl StageTask {
-    /// It ends when its time is over, however much is done by then.
+    /// It ends when its time is over, whatever is done by then.
     pub fn ends_by_time(&self) -> bool {
         matches!(self, StageTask::Measure { .. } | StageTask::Write | StageTask::Read)
     }

@@ -1,4 +1,4 @@
-//! Where frames go out: a pipe that is never waited for, with a bounded queue before it.
+//! Outgoing frames: a pipe that is never waited for, behind a bounded queue.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,32 +9,32 @@ use rustix::io::Errno;
 
 use crate::frame::{LONGEST, Tally};
 
-/// Bytes that may wait; a longest frame finds room when nothing else waits.
+/// Maximum queued bytes; a frame of maximum length fits when nothing else is queued.
 const MAX_WAITING: usize = LONGEST + (1 << 20);
-/// What can be left out is, when so much waits.
+/// Optional frames are dropped when this much is queued.
 const SPARING: usize = 2 << 20;
 
-/// Whether a frame may be left out.
+/// Whether a frame may be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     /// The other side cannot do without it.
     Must,
-    /// It is left out when the other side is slow.
+    /// Dropped when the other side is slow.
     May,
 }
 
-/// What became of a frame.
+/// What happened to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// It is on its way.
+    /// It was sent or queued.
     Queued,
-    /// It was left out.
+    /// It was dropped.
     LeftOut,
     /// Nothing can be sent any more.
     Broken,
 }
 
-/// One direction of a pipe. Any thread may send; some thread must call [`Outlet::flush`] while something waits.
+/// One direction of a pipe. Any thread may send; some thread must call [`Outlet::flush`] while data is queued.
 #[derive(Debug)]
 pub(crate) struct Outlet {
     state: Mutex<State>,
@@ -47,14 +47,14 @@ struct State {
     flags: OFlags,
     waiting: VecDeque<u8>,
     tally: Tally,
-    /// When bytes last went out, or nothing waited, on this process's clock.
+    /// When bytes were last sent, or the queue was empty, on this process's clock.
     moved_ns: u64,
     /// Why nothing can be sent any more, and since when.
     broken: Option<(String, u64)>,
 }
 
 impl Outlet {
-    /// Takes the writing end of a pipe or a socket.
+    /// Takes the write end of a pipe or a socket.
     pub(crate) fn new(file: OwnedFd) -> std::io::Result<Self> {
         let flags = fcntl_getfl(&file)?;
         fcntl_setfl(&file, flags | OFlags::NONBLOCK)?;
@@ -73,12 +73,12 @@ impl Outlet {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a body, or what of it the pipe takes; the rest waits.
+    /// Sends as much of a body as the pipe accepts, and queues the rest.
     pub(crate) fn send(&self, body: &[u8], need: Need) -> Sent {
         self.send_with(need, |_| body.to_vec())
     }
 
-    /// The same with a body that says how many frames went before it.
+    /// Sends a body that states how many frames preceded it.
     pub(crate) fn send_with(&self, need: Need, body: impl FnOnce(Tally) -> Vec<u8>) -> Sent {
         let mut state = self.state();
         if state.file.is_none() {
@@ -102,14 +102,14 @@ impl Outlet {
         if state.file.is_some() { Sent::Queued } else { Sent::Broken }
     }
 
-    /// Sends on what waits; true when something still does.
+    /// Sends queued data; true when some is left.
     pub(crate) fn flush(&self) -> bool {
         let mut state = self.state();
         state.push();
         !state.waiting.is_empty()
     }
 
-    /// For how long something has waited without a byte going out, in nanoseconds.
+    /// How long queued data has waited without a byte being sent, in nanoseconds.
     pub(crate) fn stuck_ns(&self, now_ns: u64) -> u64 {
         let state = self.state();
         if state.waiting.is_empty() { 0 } else { now_ns.saturating_sub(state.moved_ns) }
@@ -150,7 +150,7 @@ impl State {
 
     fn close(&mut self, why: String) {
         if let Some(file) = self.file.take() {
-            // Whoever else holds this end finds it as it was.
+            // Restores the flags for other holders of this end.
             let _ = fcntl_setfl(&file, self.flags);
         }
         self.waiting = VecDeque::new();

@@ -2,14 +2,14 @@
 
 use super::Finding;
 
-/// The changelog's first section is open, for what the next release will bring.
+/// The changelog's first section is open for the next release.
 pub fn changelog(text: &str) -> Option<Finding> {
     let first = text.lines().find(|line| line.starts_with("## "));
     (first != Some("## Unreleased"))
         .then(|| Finding::new("CHANGELOG.md", 0, "the first section must be \"## Unreleased\""))
 }
 
-/// The README names the commands that do everything by themselves.
+/// The README names the all-in-one commands.
 pub fn readme(text: &str) -> Vec<Finding> {
     ["make demo", "make test"]
         .into_iter()

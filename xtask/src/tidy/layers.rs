@@ -1,4 +1,4 @@
-//! The layers: a crate may use only crates above it, plus `units` and `metrics`, which anyone may use.
+//! Layers: a crate may use only crates above it, plus `units` and `metrics`, which any crate may use.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Finding;
 
-/// From the top of the house to its ground floor. `bench` and `xtask` stand beside it.
+/// From the top layer to the bottom. `bench` and `xtask` are outside the layers.
 const ORDER: [&str; 20] = [
     "units",
     "metrics",
@@ -77,7 +77,7 @@ fn from_metadata(metadata: &Value) -> Vec<Uses> {
         .collect()
 }
 
-/// Every use that goes down or sideways instead of up.
+/// Every dependency that goes down or sideways instead of up.
 pub fn check(crates: &[Uses]) -> Vec<Finding> {
     let layer = |name: &str| ORDER.iter().position(|other| *other == name);
     let mut findings = Vec::new();

@@ -1,22 +1,22 @@
-//! One way to a load: drivers are opened by the protocols' modules, and stages planned by the host. Everybody else asks a host group.
+//! One way to a load: protocol modules open drivers, and the host plans stages. All other code uses a host group.
 
 use super::{Finding, code_lines};
 
-/// Where drivers and stages are at home: who makes them, who opens and plans them, and what measures them by themselves.
+/// Where drivers and stages belong: crates that create them, open and plan them, or measure them directly.
 const AT_HOME: [&str; 6] =
     ["crates/drivers/", "crates/engine/", "crates/targets/", "crates/host/", "bench/", "xtask/"];
 
-/// What a stage is planned with and begun by.
+/// Names used to plan and start a stage.
 const STAGES: [&str; 3] = ["StagePlan", "StageWorkload", "engine::run_stage"];
 
-/// What the drivers are called, as their `impl Driver for NAME` says.
+/// Names of the drivers, from `impl Driver for NAME`.
 pub fn drivers<'t>(files: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<String> {
     let own = files.filter(|(path, _)| path.starts_with("crates/drivers/src/"));
     let named = own.flat_map(|(_, text)| text.split("impl Driver for ").skip(1));
     named.filter_map(|after| after.split_whitespace().next().map(str::to_owned)).collect()
 }
 
-/// Every line of a file that names a driver or plans a stage where that does not belong.
+/// Every line of a file that names a driver or plans a stage where it should not.
 pub fn check(path: &str, text: &str, drivers: &[String]) -> Vec<Finding> {
     let message = "a driver or a stage is used past the common path: open the target on a host group and run a \
                    `fleet::StageTask` there";
@@ -25,7 +25,7 @@ pub fn check(path: &str, text: &str, drivers: &[String]) -> Vec<Finding> {
     })
 }
 
-/// Whether a name stands in a line as a word of its own.
+/// Whether a line contains a name as a whole word.
 fn names(line: &str, name: &str) -> bool {
     let in_word =
         |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');

@@ -1,4 +1,4 @@
-//! Rules of the repository: what they are about is in the modules, one a subject.
+//! Rules of the repository, one subject per module.
 
 mod documents;
 mod layers;
@@ -13,12 +13,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// One breach of a rule: where, and what to do.
+/// A violation of a rule: where, and what to do.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Path from the root of the repository.
     pub path: String,
-    /// Line, from 1; 0 when the whole file is meant.
+    /// Line, from 1; 0 for the whole file.
     pub line: usize,
     /// What is wrong and how to fix it.
     pub message: String,
@@ -30,8 +30,8 @@ impl Finding {
     }
 }
 
-/// The lines of a file's code for which `wrong` holds, each with the same message: without comments, without tests, and not in the
-/// paths that begin with one of `at_home`.
+/// A finding with this message for each code line for which `wrong` holds: without comments, without tests, and outside
+/// the paths that begin with one of `at_home`.
 fn code_lines(
     (path, text): (&str, &str),
     at_home: &[&str],
@@ -60,10 +60,10 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// Looks at every file that git knows or would add, and at the graph of crates.
+/// Checks every file that git tracks or would add, and the dependencies between crates.
 ///
 /// # Errors
-/// When git or cargo cannot be asked, or a file cannot be read.
+/// When git or cargo fails, or a file cannot be read.
 pub fn check(root: &Path) -> Result<Vec<Finding>> {
     let crates = layers::dependencies(root)?;
     let mut findings = layers::check(&crates);
@@ -96,7 +96,7 @@ pub fn check(root: &Path) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// What git knows or would add; in a copy without git, everything but what is built.
+/// The files that git tracks or would add; in a copy without git, everything but build output.
 fn files(root: &Path) -> Result<Vec<String>> {
     let mut names = if root.join(".git").exists() { known_to_git(root)? } else { found_below(root)? };
     names.sort();
@@ -126,7 +126,7 @@ fn found_below(root: &Path) -> Result<Vec<String>> {
         for entry in std::fs::read_dir(&directory)? {
             let path = entry?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            // As .gitignore has it.
+            // As in .gitignore.
             if name == "target" || name.starts_with("target-") || name == "__pycache__" || name == ".lab" {
                 continue;
             }

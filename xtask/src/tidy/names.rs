@@ -1,13 +1,13 @@
-//! A public type's name means one thing: it occurs once in the workspace.
+//! Names of public types are unique within the workspace.
 
 use std::collections::BTreeMap;
 
 use super::Finding;
 
-/// What introduces a type.
+/// Keywords that introduce a type.
 const KEYWORDS: [&str; 5] = ["struct", "enum", "trait", "type", "union"];
 
-/// Every public type whose name another public type of the product has too.
+/// Every public type that shares its name with another public type of the product.
 pub fn check<'t>(files: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<Finding> {
     let mut places: BTreeMap<&str, Vec<(&str, usize)>> = BTreeMap::new();
     for (path, text) in files.filter(|(path, _)| is_product(path)) {

@@ -1,4 +1,4 @@
-//! How crates are compiled for users: each says for itself whether it is hot.
+//! Optimisation of crates in releases: the profile has a line for each, saying whether it is hot.
 
 use super::Finding;
 
@@ -8,8 +8,8 @@ const SECTION: &str = "[profile.release.package]";
 /// Crates that are not in the program.
 const OUTSIDE: [&str; 1] = ["xtask"];
 
-/// Crates of this workspace that the release profile does not name. Without a line of their own they would be compiled to be
-/// small, which makes a loop of the data plane slow and is not noticed.
+/// Crates of this workspace that the release profile does not name. Without a line of their own they would be optimised
+/// for size, which makes a loop of the data plane slow without anyone noticing.
 pub fn check<'a>(manifest: &str, crates: impl Iterator<Item = &'a str>) -> Vec<Finding> {
     let section = manifest.lines().skip_while(|line| *line != SECTION).skip(1);
     let named: Vec<&str> = section

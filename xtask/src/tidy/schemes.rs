@@ -1,15 +1,16 @@
-//! Kinds of targets are told apart by their traits: no scheme of a URL is compared as text outside the protocols' own modules.
+//! Code outside the protocols' modules distinguishes targets by their traits, never by comparing a URL's scheme as
+//! text.
 
 use super::{Finding, code_lines};
 
 /// Where the protocols are.
 const PROTOCOLS: &str = "crates/targets/src/";
 
-/// Where schemes are spoken of for good: what speaks the protocols, and what only tests them.
+/// Where schemes may be compared: code that speaks the protocols, and code that only tests them.
 const MAY_COMPARE: [&str; 7] =
     [PROTOCOLS, "crates/drivers/", "crates/wire/", "crates/array/", "interop/", "bench/", "xtask/"];
 
-/// The schemes that the protocols' modules name, each as the first argument of its `Kind::new`.
+/// The schemes that the protocols' modules define, each as the first argument of its `Kind::new`.
 pub fn known<'t>(files: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<String> {
     let protocols = files.filter(|(path, _)| path.starts_with(PROTOCOLS));
     let named = protocols.flat_map(|(_, text)| text.split("Kind::new(").skip(1));

@@ -1,12 +1,11 @@
-//! Rules for single files: length, module docs, white space, words that must not stay.
+//! Rules for single files: length, module docs, white space, forbidden words.
 
 use super::Finding;
 
-/// One file holds one idea; the longest that is let through.
+/// One file holds one idea; the maximum number of lines.
 const MAX_LINES: usize = 500;
 
-/// Marks of work that was put off or tests that do not run. Written in pieces, so that this list
-/// does not find itself.
+/// Marks of postponed work or skipped tests. Written in pieces, so that this list does not match itself.
 const UNFINISHED: [(&str, &str); 8] = [
     (".rs", concat!("todo", "!(")),
     (".rs", concat!("unimplemented", "!(")),
@@ -18,18 +17,18 @@ const UNFINISHED: [(&str, &str); 8] = [
     (".go", concat!("t.Sk", "ip")),
 ];
 
-/// Paths that exist only on the machine where somebody worked.
+/// Paths that exist only on some developer's machine.
 const MACHINE_PATHS: [&str; 3] = [concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/wo", "rk/")];
 
 const PRINTS: [&str; 4] =
     [concat!("print", "ln!("), concat!("print", "!("), concat!("eprint", "ln!("), concat!("dbg", "!(")];
 
-/// Where printing is the job.
+/// Where code may print.
 const MAY_PRINT: [&str; 3] = ["crates/cli/", "xtask/", "bench/"];
 
 const SOURCES: [&str; 7] = [".rs", ".py", ".go", ".c", ".h", ".sh", ".js"];
 
-/// All that is wrong with one text file.
+/// All findings in one text file.
 pub fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let has_end = |ends: &[&str]| ends.iter().any(|end| path.ends_with(end));
@@ -75,12 +74,12 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// A module doc, after nothing but inner attributes.
+/// Whether the file starts with a module doc, after inner attributes only.
 fn begins_with_module_doc(text: &str) -> bool {
     text.lines().find(|line| !line.starts_with("#![")).is_some_and(|line| line.starts_with("//!"))
 }
 
-/// `needle` as the beginning of an absolute path, not as the middle of a longer one.
+/// Whether `needle` starts an absolute path, not the middle of a longer one.
 fn holds_path(line: &str, needle: &str) -> bool {
     line.match_indices(needle).any(|(at, _)| {
         line[..at]

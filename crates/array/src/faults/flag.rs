@@ -16,7 +16,7 @@ use units::{ByteRate, Share, Span};
 
 use super::plan::{DataProtocol, FaultPlan, Match, PathRule, StepAction, StepRule, Unreachable};
 
-/// A `--fault` could not be read.
+/// An invalid `--fault`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("fault {flag:?}: {problem}")]
 pub struct FlagError {
@@ -25,10 +25,10 @@ pub struct FlagError {
 }
 
 impl FaultPlan {
-    /// Adds the faults of one flag.
+    /// Adds the faults given by one flag.
     ///
     /// # Errors
-    /// The text does not follow the grammar of this module; the message says where.
+    /// The text does not match the grammar of this module; the message says where.
     pub fn add_flag(&mut self, flag: &str) -> Result<(), FlagError> {
         self.try_add(flag).map_err(|problem| FlagError { flag: flag.to_owned(), problem })
     }

@@ -1,4 +1,4 @@
-//! The shared handle on the plan in force.
+//! The shared handle to the active plan.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use crate::Capacity;
 use super::plan::{DataProtocol, FaultPlan, PathFaults};
 use super::steps::{StepCounter, StepOutcome};
 
-/// The faults of a running array; clones share them, and changes take effect while it runs.
+/// The faults of a running array; clones share them, and changes take effect immediately.
 #[derive(Clone, Debug, Default)]
 pub struct FaultHandle(Arc<Inner>);
 
@@ -21,7 +21,7 @@ struct Inner {
     steps: StepCounter,
 }
 
-/// The space of the array, and its size when it is not made full.
+/// The array's space, and its size without the full-disk fault.
 #[derive(Debug)]
 struct Space {
     capacity: Arc<Capacity>,
@@ -29,14 +29,14 @@ struct Space {
 }
 
 impl FaultHandle {
-    /// A handle with this plan in force.
+    /// A handle with this active plan.
     pub fn new(plan: FaultPlan) -> Self {
         let faults = Self::default();
         faults.set(plan);
         faults
     }
 
-    /// Puts another plan in force. Calls are counted from 1 again.
+    /// Activates another plan. The call count restarts from 1.
     pub fn set(&self, plan: FaultPlan) {
         self.set_full(plan.full_disk);
         self.0.steps.reset(plan.management.len());
@@ -44,30 +44,30 @@ impl FaultHandle {
         self.0.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// Changes the plan in force.
+    /// Changes the active plan.
     pub fn update(&self, change: impl FnOnce(&mut FaultPlan)) {
         let mut plan = FaultPlan::clone(&self.plan());
         change(&mut plan);
         self.set(plan);
     }
 
-    /// The plan in force.
+    /// The active plan.
     pub fn plan(&self) -> Arc<FaultPlan> {
         Arc::clone(&self.0.plan.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A number that changes whenever the plan does: servers keep a copy of [`FaultHandle::path`] and read
-    /// it anew only when this differs, so that the hot path costs one atomic load.
+    /// A number that changes whenever the plan does: servers cache [`FaultHandle::path`] and read it again only when
+    /// this differs, so the hot path costs one atomic load.
     pub fn generation(&self) -> u64 {
         self.0.generation.load(Ordering::Acquire)
     }
 
-    /// The faults of one address and protocol, now.
+    /// The current faults of one address and protocol.
     pub fn path(&self, address: IpAddr, protocol: DataProtocol) -> PathFaults {
         self.plan().path(address, protocol)
     }
 
-    /// Lets the fault `full_disk` govern this space, from now on.
+    /// Applies the fault `full_disk` to this space from now on.
     pub(crate) fn govern(&self, capacity: Arc<Capacity>) {
         let total_bytes = capacity.total();
         let _ = self.0.space.set(Space { capacity, total_bytes });
@@ -80,12 +80,12 @@ impl FaultHandle {
         }
     }
 
-    /// Counts a management call and says what happens to it.
+    /// Counts a management call and returns its outcome.
     pub fn step(&self, method: &str, path: &str) -> StepOutcome {
         self.0.steps.judge(&self.plan().management, method, path)
     }
 
-    /// Management calls counted since the plan was put in force.
+    /// Management calls counted since the plan was activated.
     pub fn calls_counted(&self) -> u64 {
         self.0.steps.total()
     }

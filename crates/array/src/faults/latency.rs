@@ -8,22 +8,21 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use units::Span;
 
-/// Time that passes before an answer. Written `20ms`, `uniform 1ms 5ms`, `exponential 5ms` or
-/// `list 1ms 1ms 30ms`.
+/// Delay before a response. Written `20ms`, `uniform 1ms 5ms`, `exponential 5ms` or `list 1ms 1ms 30ms`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum LatencyDistribution {
-    /// The same for each.
+    /// Always the same.
     Fixed(Duration),
-    /// Any value between the two with the same probability.
+    /// Uniformly distributed between the two.
     Uniform(Duration, Duration),
     /// Exponentially distributed with this mean.
     Exponential(Duration),
-    /// These in turn, over and over.
+    /// These in turn, repeatedly.
     List(Arc<[Duration]>),
 }
 
-/// A text is not a latency.
+/// An invalid latency.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a latency; write `20ms`, `uniform 1ms 5ms`, `exponential 5ms` or `list 1ms 30ms`")]
 pub struct LatencyError(String);
@@ -81,7 +80,7 @@ impl From<LatencyDistribution> for String {
     }
 }
 
-/// Draws from a distribution, and lots for shares: one seeded source of randomness a server thread.
+/// Draws latencies, and decides events with given shares: one seeded random source per server thread.
 #[derive(Debug)]
 pub struct LatencySampler {
     random: fastrand::Rng,
@@ -89,7 +88,7 @@ pub struct LatencySampler {
 }
 
 impl LatencySampler {
-    /// A sampler whose draws are a function of the seed.
+    /// A sampler whose draws are determined by the seed.
     pub fn new(seed: u64) -> Self {
         Self { random: fastrand::Rng::with_seed(seed), drawn: 0 }
     }
@@ -99,7 +98,7 @@ impl LatencySampler {
         match latency {
             LatencyDistribution::Fixed(time) => *time,
             LatencyDistribution::Uniform(from, to) => *from + (*to - *from).mul_f64(self.random.f64()),
-            // 1 - u lies in (0, 1], so that the logarithm is finite.
+            // 1 - u is in (0, 1], so the logarithm is finite.
             LatencyDistribution::Exponential(mean) => mean.mul_f64(-(1.0 - self.random.f64()).ln()),
             LatencyDistribution::List(times) => {
                 let time = times[self.drawn % times.len()];
@@ -109,7 +108,7 @@ impl LatencySampler {
         }
     }
 
-    /// Whether an event with this share (0 to 1) strikes now.
+    /// Whether an event with this share (0 to 1) occurs now.
     pub fn strikes(&mut self, share: f64) -> bool {
         share > 0.0 && self.random.f64() < share
     }

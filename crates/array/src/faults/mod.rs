@@ -1,8 +1,8 @@
 //! Faults: how the simulated array misbehaves on request, from the start or while it runs.
 //!
-//! A [`FaultPlan`] says what is wrong; [`FaultHandle`] is the shared handle through which all servers of one
-//! array read the plan now in force. The same grammar serves the file (JSON, docs/simulated-array.md),
-//! the command line ([`FaultPlan::add_flag`]) and tests (the types below).
+//! A [`FaultPlan`] describes the faults; [`FaultHandle`] is the shared handle through which all servers of an array
+//! read the active plan. The same grammar is used in the file (JSON, docs/simulated-array.md), on the command line
+//! ([`FaultPlan::add_flag`]) and in tests (the types below).
 
 mod flag;
 mod handle;

@@ -1,4 +1,4 @@
-//! What is wrong, as data: the types behind the fault file.
+//! Faults as data: the types behind the fault file.
 
 use std::net::IpAddr;
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use super::latency::LatencyDistribution;
 
-/// All faults in force at one time. The default is: nothing is wrong.
+/// All active faults. The default has none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FaultPlan {
-    /// Faults of data addresses; where several match, each later one overrides the fields it names.
+    /// Faults of data addresses; if several match, later ones override the fields that they set.
     pub paths: Vec<PathRule>,
-    /// Every write is refused for lack of space, whatever the capacity.
+    /// Every write is rejected for lack of space, whatever the capacity.
     pub full_disk: bool,
     /// Faults of management calls; each rule counts the calls it matches.
     pub management: Vec<StepRule>,
-    /// When management sessions end before their time.
+    /// Early expiry of management sessions.
     pub session: SessionFault,
-    /// How often the NFS servers have restarted. A change is a restart: writes that were not committed
-    /// are lost, and the write verifier is another.
+    /// Number of NFS server restarts. A change is a restart: uncommitted writes are lost, and the write verifier
+    /// changes.
     pub nfs_restarts: u64,
 }
 
@@ -33,7 +33,7 @@ pub enum DataProtocol {
     S3,
 }
 
-/// The passing error that NFS calls are answered with.
+/// The temporary error returned by NFS calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NfsError {
@@ -46,15 +46,15 @@ pub enum NfsError {
     Nospc,
 }
 
-/// How an address fails to be reached.
+/// Ways in which an address is unreachable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unreachable {
-    /// Connection attempts vanish: no answer of any kind.
+    /// Connection attempts are dropped without any response.
     Drop,
     /// Connection attempts are refused at once.
     Refuse,
-    /// Connections are accepted, and nothing is ever answered.
+    /// Connections are accepted but never answered.
     Stall,
 }
 
@@ -71,37 +71,37 @@ pub struct PathRule {
     /// The address cannot be reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreachable: Option<Unreachable>,
-    /// Time that passes before each answer.
+    /// Delay before each response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyDistribution>,
     /// Payload bytes per second, in each direction, shared by all connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_bytes_per_s: Option<u64>,
-    /// Share of requests (0 to 1) whose connection is reset in the middle of the answer.
+    /// Share of requests (0 to 1) whose connection is reset in the middle of the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset_share: Option<f64>,
-    /// Share of requests (0 to 1) answered with a passing error (S3: 503 SlowDown or 500; NFS: see `nfs_error`).
+    /// Share of requests (0 to 1) that fail with a temporary error (S3: 503 SlowDown or 500; NFS: see `nfs_error`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_share: Option<f64>,
-    /// Which error NFS calls are answered with; absent for `jukebox`.
+    /// The error returned by NFS calls; absent for `jukebox`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nfs_error: Option<NfsError>,
 }
 
-/// The faults of one data address and protocol, all rules taken together.
+/// The faults of one data address and protocol, combined from all rules.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathFaults {
     /// The address cannot be reached.
     pub unreachable: Option<Unreachable>,
-    /// Time that passes before each answer.
+    /// Delay before each response.
     pub latency: Option<LatencyDistribution>,
     /// Payload bytes per second, in each direction, shared by all connections.
     pub bandwidth_bytes_per_s: Option<u64>,
-    /// Share of requests (0 to 1) whose connection is reset in the middle of the answer.
+    /// Share of requests (0 to 1) whose connection is reset in the middle of the response.
     pub reset_share: f64,
-    /// Share of requests (0 to 1) answered with a passing error.
+    /// Share of requests (0 to 1) that fail with a temporary error.
     pub error_share: f64,
-    /// Which error NFS calls are answered with.
+    /// The error returned by NFS calls.
     pub nfs_error: NfsError,
 }
 
@@ -125,7 +125,7 @@ impl FaultPlan {
     }
 }
 
-/// Which management calls a rule counts.
+/// Which management calls a rule applies to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Match {
@@ -141,10 +141,10 @@ pub struct Match {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepRule {
-    /// The calls counted; by default all, with login, logout and `GET /api/api_version`.
+    /// The calls counted; by default all, including login, logout and `GET /api/api_version`.
     #[serde(default, rename = "match")]
     pub calls: Match,
-    /// Which of the counted calls, from 1, counted from when the rule was put in force; absent for every one.
+    /// Which of the counted calls fails, from 1, since the rule was activated; absent for every one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u64>,
     /// What happens to it.
@@ -158,21 +158,21 @@ pub struct StepRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepAction {
-    /// It fails, and has no effect.
+    /// It fails without effect.
     Fail,
     /// It is never answered, and has no effect.
     Hang,
     /// The connection is closed without an answer, and the call has no effect.
     Close,
-    /// It has its effect, and is answered with an error.
+    /// It takes effect, but an error is returned.
     DoThenFail,
-    /// It has its effect, and is never answered.
+    /// It takes effect, but is never answered.
     DoThenHang,
-    /// It has its effect, and the connection is closed without an answer.
+    /// It takes effect, but the connection is closed without a response.
     DoThenClose,
 }
 
-/// When a management session ends before its time.
+/// Early expiry of a management session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionFault {

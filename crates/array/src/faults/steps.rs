@@ -1,17 +1,17 @@
-//! Counting management calls against the rules of a plan.
+//! Matches management calls against the rules of a plan.
 
 use std::sync::{Mutex, PoisonError};
 
 use super::plan::{StepAction, StepRule};
 
-/// What happens to a management call.
+/// Outcome of a management call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepOutcome {
-    /// Nothing out of the ordinary.
+    /// Normal processing.
     Proceed,
-    /// A rule strikes.
+    /// A rule applies.
     Strike {
-        /// What it does.
+        /// Its action.
         action: StepAction,
         /// HTTP status of a failure.
         status: u16,
@@ -37,7 +37,7 @@ impl StepCounter {
         self.lock().total
     }
 
-    /// Counts the call for every rule that matches it; the first rule that strikes decides.
+    /// Counts the call for every matching rule; the first rule that applies decides.
     pub(super) fn judge(&self, rules: &[StepRule], method: &str, path: &str) -> StepOutcome {
         let mut counts = self.lock();
         counts.total += 1;
@@ -65,7 +65,7 @@ fn matches(rule: &StepRule, method: &str, path: &str) -> bool {
         && rule.calls.path.as_deref().is_none_or(|pattern| glob(pattern, path))
 }
 
-/// Whether `text` fits `pattern`, in which `*` stands for any text.
+/// Whether `text` matches `pattern`, in which `*` stands for any text.
 fn glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -10,13 +10,13 @@ use std::time::Duration;
 use super::handle::FaultHandle;
 use super::plan::FaultPlan;
 
-/// How often the file is looked at.
+/// How often the file is checked.
 const PERIOD: Duration = Duration::from_millis(50);
 
 /// Reads a fault file.
 ///
 /// # Errors
-/// It cannot be read, or is not a plan in JSON; the message names the place.
+/// It cannot be read, or is not a plan in JSON; the message gives the position.
 pub fn read_plan(path: &Path) -> io::Result<FaultPlan> {
     parse(&std::fs::read(path)?)
 }
@@ -25,7 +25,7 @@ fn parse(text: &[u8]) -> io::Result<FaultPlan> {
     serde_json::from_slice(text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// A thread that follows a fault file; it ends when this is dropped.
+/// A thread that follows a fault file; dropping this ends it.
 #[derive(Debug)]
 pub(crate) struct Watch {
     stop: Arc<AtomicBool>,
@@ -33,7 +33,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts following. A file that is half-written or wrong leaves the plan in force as it is.
+    /// Starts following. An incomplete or invalid file leaves the active plan unchanged.
     pub(crate) fn start(path: PathBuf, faults: FaultHandle) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -42,7 +42,7 @@ impl Watch {
         let thread = std::thread::Builder::new().name("fault-file".into()).spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
                 std::thread::park_timeout(PERIOD);
-                // The content is compared, not the time stamp: two writes may fall in one tick of it.
+                // Compares the content, not the time stamp: two writes may have the same one.
                 let Ok(text) = std::fs::read(&path) else {
                     continue;
                 };

@@ -1,4 +1,4 @@
-//! Who calls, and what the permission bits let them do.
+//! Identity of callers, and what permission bits allow them.
 
 use wire::nfs3::AccessArgs;
 use wire::rpc::{AUTH_SYS, Auth, AuthSys, Gids};
@@ -15,7 +15,7 @@ pub struct Caller {
     pub gids: Gids,
 }
 
-/// The user and group of callers who do not say who they are.
+/// The user and group of anonymous callers.
 const NOBODY: u32 = 65_534;
 
 /// Permission to read, as a bit of a mode's last digit.
@@ -26,12 +26,12 @@ pub(super) const WRITE: u32 = 2;
 pub(super) const EXECUTE: u32 = 1;
 
 impl Caller {
-    /// The superuser, whom no permission bit stops.
+    /// The superuser, who is exempt from permission checks.
     pub fn root() -> Self {
         Self { uid: 0, gid: 0, gids: Gids::default() }
     }
 
-    /// The caller of an RPC. Whoever does not use `AUTH_SYS` is nobody.
+    /// The caller of an RPC. Without `AUTH_SYS`, it is nobody.
     ///
     /// # Errors
     /// The credential cannot be decoded.
@@ -47,7 +47,7 @@ impl Caller {
         self.gid == gid || self.gids.as_slice().contains(&gid)
     }
 
-    /// Whether all of `wanted` ([`READ`], [`WRITE`], [`EXECUTE`]) are permitted on a file with this mode and owner.
+    /// Whether all of `wanted` ([`READ`], [`WRITE`], [`EXECUTE`]) is permitted on a file with this mode and owner.
     pub(super) fn may(&self, wanted: u32, mode: u32, uid: u32, gid: u32) -> bool {
         if self.uid == 0 {
             return true;

@@ -1,4 +1,4 @@
-//! A block of a file: up to 1 MiB, small while little was written to it.
+//! A block of a file: up to 1 MiB, small while little has been written to it.
 
 use super::slots::{SLOT_BYTES, Slot};
 
@@ -8,7 +8,7 @@ pub(super) const BLOCK_BYTES: usize = SLOT_BYTES;
 /// Above this, a block takes a whole slot.
 const SMALL_BYTES: usize = 256 << 10;
 
-/// The bytes of a block up to the last one that was written; what lies behind is zeros.
+/// The bytes of a block up to the last one written; the rest reads as zeros.
 #[derive(Debug)]
 pub(super) enum Block {
     Small(Vec<u8>),
@@ -22,7 +22,7 @@ impl Default for Block {
 }
 
 impl Block {
-    /// Bytes that take memory.
+    /// Bytes held in memory.
     pub(super) fn filled(&self) -> usize {
         self.bytes().len()
     }
@@ -41,7 +41,7 @@ impl Block {
         }
     }
 
-    /// Copies from `within` on into `out`.
+    /// Copies from offset `within` into `out`.
     pub(super) fn read(&self, within: usize, out: &mut [u8]) {
         let bytes = self.bytes();
         let there = bytes.get(within..).unwrap_or_default();
@@ -50,7 +50,7 @@ impl Block {
         out[len..].fill(0);
     }
 
-    /// Writes `data` at `within`; both together must stay within the block.
+    /// Writes `data` at `within`; it must stay within the block.
     pub(super) fn write(&mut self, within: usize, data: &[u8]) {
         let end = within + data.len();
         self.grow(end);
@@ -86,7 +86,7 @@ impl Block {
         }
     }
 
-    /// Sets `len` bytes from `within` on to zero, as far as they take memory.
+    /// Zeroes `len` bytes from `within`, as far as they are held in memory.
     pub(super) fn zero(&mut self, within: usize, len: usize) {
         let bytes = self.bytes_mut();
         let end = bytes.len().min(within + len);
@@ -95,7 +95,7 @@ impl Block {
         }
     }
 
-    /// Forgets what lies beyond `len`.
+    /// Discards everything beyond `len`.
     pub(super) fn truncate(&mut self, len: usize) {
         match self {
             Self::Small(bytes) => {

@@ -1,8 +1,8 @@
-//! Which clients an export rule means.
+//! Clients of an export rule.
 
 use std::net::IpAddr;
 
-/// An address, or all addresses that begin with the same bits.
+/// An address, or all addresses with the same prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientRange {
     address: IpAddr,
@@ -10,8 +10,8 @@ pub struct ClientRange {
 }
 
 impl ClientRange {
-    /// Reads `10.0.0.5` or `10.0.0.0/24`; `None` for anything else, such as a host name or a netgroup, which
-    /// the simulated array cannot look up.
+    /// Parses `10.0.0.5` or `10.0.0.0/24`; `None` for anything else, such as a host name or a netgroup, which the
+    /// simulated array cannot look up.
     pub fn parse(text: &str) -> Option<Self> {
         let (address, bits) =
             text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
@@ -21,7 +21,7 @@ impl ClientRange {
         (prefix_bits <= all).then_some(Self { address, prefix_bits })
     }
 
-    /// Whether a client is meant.
+    /// Whether a client is included.
     pub fn contains(&self, client: IpAddr) -> bool {
         match (self.address, client) {
             (IpAddr::V4(own), IpAddr::V4(client)) => {

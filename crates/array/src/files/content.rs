@@ -1,4 +1,4 @@
-//! What is in a regular file: blocks allocated where something was written, holes elsewhere.
+//! Content of a regular file: blocks where something was written, holes elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) struct Content {
     /// Length that survives a restart of the server.
     stable_size: u64,
     blocks: BTreeMap<u64, Block>,
-    /// Written and not yet stable.
+    /// Written but not stable yet.
     unstable: RangeSet,
     /// Bytes charged to the array.
     charged: u64,
@@ -34,12 +34,12 @@ impl Content {
         self.charged
     }
 
-    /// Bytes that a read of `len` at `offset` yields.
+    /// Bytes that a read of `len` at `offset` returns.
     pub(super) fn readable(&self, offset: u64, len: usize) -> usize {
         self.size.saturating_sub(offset).min(len as u64) as usize
     }
 
-    /// Copies from `offset` on into `out`, which must lie within the file; holes are zeros.
+    /// Copies from `offset` into `out`, which must lie within the file; holes read as zeros.
     pub(super) fn read(&self, offset: u64, out: &mut [u8]) {
         debug_assert!(out.is_empty() || offset + out.len() as u64 <= self.size);
         for (number, within, piece) in pieces_mut(offset, out) {
@@ -50,7 +50,7 @@ impl Content {
         }
     }
 
-    /// Writes `data` at `offset`. With `stable` it survives a restart at once.
+    /// Writes `data` at `offset`. With `stable`, it survives a restart at once.
     ///
     /// # Errors
     /// [`Full`]; nothing is written then.
@@ -86,7 +86,7 @@ impl Content {
         Ok(())
     }
 
-    /// Cuts the file, or extends it with a hole. Lasting at once, as SETATTR is (RFC 1813 section 3.3.2).
+    /// Truncates the file, or extends it with a hole. Stable at once, as for SETATTR (RFC 1813 section 3.3.2).
     pub(super) fn set_size(&mut self, size: u64, space: &mut Space) {
         if size < self.size {
             let (last, within) = (size / BLOCK_BYTES as u64, (size % BLOCK_BYTES as u64) as usize);
@@ -109,14 +109,14 @@ impl Content {
         self.stable_size = size;
     }
 
-    /// Makes what was written lasting, as COMMIT does. The whole file is as good as the range asked for.
+    /// Makes everything written stable, as COMMIT does; for the whole file, which includes the requested range.
     pub(super) fn commit(&mut self) {
         self.unstable.clear();
         self.stable_size = self.size;
     }
 
-    /// The server restarts: what was not stable is lost. Bytes written over others become zeros, and a
-    /// file that only unstable writes had made longer is cut.
+    /// Simulates a server restart: unstable data is lost. Overwritten bytes become zeros, and a file extended only by
+    /// unstable writes is truncated.
     pub(super) fn restart(&mut self, space: &mut Space) {
         if self.unstable.is_empty() {
             return;
@@ -143,7 +143,7 @@ fn pages(bytes: u64) -> u64 {
     bytes.next_multiple_of(PAGE)
 }
 
-/// Cuts a write at block borders: number of the block, place in it, bytes.
+/// Splits a write at block boundaries: block number, offset in it, bytes.
 fn pieces(offset: u64, mut data: &[u8]) -> impl Iterator<Item = (u64, usize, &[u8])> {
     let mut at = offset;
     std::iter::from_fn(move || {
@@ -156,7 +156,7 @@ fn pieces(offset: u64, mut data: &[u8]) -> impl Iterator<Item = (u64, usize, &[u
     })
 }
 
-/// Cuts the target of a read at block borders.
+/// Splits the target of a read at block boundaries.
 fn pieces_mut(offset: u64, out: &mut [u8]) -> impl Iterator<Item = (u64, usize, &mut [u8])> {
     let mut at = offset;
     let mut left = Some(out);

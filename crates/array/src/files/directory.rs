@@ -1,7 +1,7 @@
-//! A directory: names in the order they were made, each under a cookie that never changes.
+//! A directory: names in order of creation, each with a permanent cookie.
 //!
-//! Because a cookie is never given to another name, a listing that is read in pages shows every name
-//! that exists throughout exactly once, whatever is made or removed in between.
+//! Because cookies are never reused, a listing read in pages contains every name that exists throughout exactly once,
+//! whatever is created or removed meanwhile.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(super) const PARENT_COOKIE: u64 = 2;
 /// The entries of a directory, without `.` and `..`.
 #[derive(Debug)]
 pub(super) struct Directory {
-    /// Index of the directory above; the root's is its own.
+    /// Index of the parent directory; the root is its own parent.
     pub(super) parent: u32,
     cookies: HashMap<Arc<[u8]>, u64>,
     entries: BTreeMap<u64, (Arc<[u8]>, u32)>,
@@ -30,7 +30,7 @@ impl Directory {
         self.entries.is_empty()
     }
 
-    /// The node of a name.
+    /// The node with this name.
     pub(super) fn get(&self, name: &[u8]) -> Option<u32> {
         let cookie = self.cookies.get(name)?;
         self.entries.get(cookie).map(|(_, node)| *node)
@@ -51,7 +51,7 @@ impl Directory {
         self.entries.remove(&cookie).map(|(_, node)| node)
     }
 
-    /// The entries behind a cookie, in order: cookie, name, node.
+    /// The entries after a cookie, in order: cookie, name, node.
     pub(super) fn after(&self, cookie: u64) -> impl Iterator<Item = (u64, &[u8], u32)> {
         let from = cookie.saturating_add(1);
         self.entries.range(from..).map(|(cookie, (name, node))| (*cookie, &**name, *node))

@@ -1,7 +1,7 @@
 //! The array's file systems: in memory, shared by all data addresses.
 //!
-//! Management creates and removes them by name; the NFS servers read and write them. A file system's
-//! lock is held for one operation at a time, at most for the copy of one request's payload.
+//! Management creates and removes them by name; the NFS servers read and write them. A file system's lock is held for
+//! one operation at a time, at most while one request's payload is copied.
 
 mod access;
 mod blocks;
@@ -38,13 +38,13 @@ use crate::capacity::Capacity;
 pub struct Options {
     /// NFSv3 is enabled; otherwise it is not exported and its handles are stale.
     pub nfs: bool,
-    /// Nothing can be changed over NFS.
+    /// Read-only over NFS.
     pub read_only: bool,
     /// Clients that may mount it; `None` for all.
     pub allowed: Option<Vec<ClientRange>>,
     /// Clients that may not mount it.
     pub denied: Vec<IpAddr>,
-    /// The most bytes it may take; `None` for as many as the array has.
+    /// Maximum bytes it may use; `None` for as many as the array has.
     pub limit_bytes: Option<u64>,
 }
 
@@ -63,13 +63,13 @@ impl Default for Options {
     }
 }
 
-/// Why a file system cannot be created, changed or removed.
+/// Why a file system could not be created, changed or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
-    /// One of this name exists, perhaps destroyed and not yet eradicated.
+    /// The name is taken, perhaps by one that is destroyed but not eradicated.
     #[error("a file system of this name exists")]
     Exists,
-    /// There is none of this name.
+    /// No file system has this name.
     #[error("there is no file system of this name")]
     Missing,
     /// It must be destroyed before it is eradicated.
@@ -77,7 +77,7 @@ pub enum FilesError {
     NotDestroyed,
 }
 
-/// What a file system holds.
+/// Space and node counts of a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpaceUsage {
     /// Space taken, in bytes.
@@ -109,7 +109,7 @@ impl FileSystem {
     }
 }
 
-/// A handle: the file system's number, the node's place and its generation.
+/// A handle: the file system's number, the node's index and its generation.
 const HANDLE_BYTES: usize = 16;
 
 #[derive(Debug)]
@@ -122,7 +122,7 @@ struct Listed {
 #[derive(Debug, Default)]
 struct Index {
     by_name: BTreeMap<String, Listed>,
-    /// Those that answer: not destroyed, NFS enabled.
+    /// Those that are accessible: not destroyed, NFS enabled.
     by_id: BTreeMap<u64, Arc<FileSystem>>,
 }
 
@@ -131,7 +131,7 @@ impl Index {
         self.by_name.get_mut(name).ok_or(FilesError::Missing)
     }
 
-    /// Brings `by_id` in line with what was changed under `name`.
+    /// Updates `by_id` after a change to `name`.
     fn refresh(&mut self, name: &str) {
         let Some(listed) = self.by_name.get(name) else { return };
         if listed.options.nfs && !listed.destroyed {
@@ -142,10 +142,10 @@ impl Index {
     }
 }
 
-/// An export as MOUNT lists it.
+/// An export, as listed by MOUNT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
-    /// Name of the file system; the path is `/` and this.
+    /// Name of the file system; its path is `/` followed by this.
     pub name: String,
     /// How it is exported.
     pub options: Options,
@@ -157,7 +157,7 @@ pub struct Files {
     capacity: Arc<Capacity>,
     index: RwLock<Index>,
     next_id: AtomicU64,
-    /// Differs from array to array, so that the handles of one are stale in another.
+    /// Differs between arrays, so that handles of one are stale in another.
     instance: u64,
     restarts: AtomicU64,
 }
@@ -206,7 +206,7 @@ impl Files {
         Ok(())
     }
 
-    /// Gives a file system another name.
+    /// Renames a file system.
     ///
     /// # Errors
     /// [`FilesError::Missing`], [`FilesError::Exists`].
@@ -220,7 +220,7 @@ impl Files {
         Ok(())
     }
 
-    /// Destroys a file system: its handles are stale, and its content is kept until it is eradicated.
+    /// Destroys a file system: its handles become stale, and its content is kept until it is eradicated.
     ///
     /// # Errors
     /// [`FilesError::Missing`].
@@ -228,7 +228,7 @@ impl Files {
         self.set_destroyed(name, true)
     }
 
-    /// Takes a destruction back.
+    /// Undoes a destruction.
     ///
     /// # Errors
     /// [`FilesError::Missing`].
@@ -243,7 +243,7 @@ impl Files {
         Ok(())
     }
 
-    /// Removes a destroyed file system and its content for good.
+    /// Permanently removes a destroyed file system and its content.
     ///
     /// # Errors
     /// [`FilesError::Missing`], [`FilesError::NotDestroyed`].
@@ -259,7 +259,7 @@ impl Files {
         Ok(())
     }
 
-    /// What a file system holds.
+    /// The space and node counts of a file system.
     ///
     /// # Errors
     /// [`FilesError::Missing`].
@@ -270,7 +270,7 @@ impl Files {
         Ok(SpaceUsage { bytes: tree.space.used(), counts: tree.counts() })
     }
 
-    /// The file systems that are exported, in the order of their names.
+    /// The exported file systems, in order of name.
     pub fn exports(&self) -> Vec<Exported> {
         let index = self.read();
         let exported = index.by_name.iter().filter(|(_, listed)| listed.options.nfs && !listed.destroyed);
@@ -286,10 +286,10 @@ impl Files {
         Some((Arc::clone(&listed.system), listed.options.clone()))
     }
 
-    /// The file system and the node that a handle stands for. The node may be gone.
+    /// The file system and the node of a handle. The node may no longer exist.
     ///
     /// # Errors
-    /// `NFS3ERR_BADHANDLE` for one that no array made, `NFS3ERR_STALE` when the file system is gone.
+    /// `NFS3ERR_BADHANDLE` for one that no array issued, `NFS3ERR_STALE` when the file system is gone.
     pub fn resolve(&self, handle: &FileHandle) -> Result<(Arc<FileSystem>, NodeId), Status> {
         let bytes: &[u8; HANDLE_BYTES] = handle.as_bytes().try_into().map_err(|_| Status::BADHANDLE)?;
         let word = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
@@ -299,8 +299,7 @@ impl Files {
         Ok((system, node))
     }
 
-    /// Does as if the array restarted: what was written and not committed is lost, and the write
-    /// verifier changes (RFC 1813 section 3.3.21).
+    /// Simulates an array restart: uncommitted data is lost, and the write verifier changes (RFC 1813 section 3.3.21).
     pub fn restart(&self) {
         self.restarts.fetch_add(1, Ordering::Relaxed);
         let verifier = self.verifier();
@@ -310,7 +309,7 @@ impl Files {
         }
     }
 
-    /// The space that the file systems draw from.
+    /// The space shared by the file systems.
     pub fn capacity(&self) -> &Arc<Capacity> {
         &self.capacity
     }

@@ -1,4 +1,4 @@
-//! What is done to names: looking up, making, removing, renaming, linking, listing.
+//! Operations on names: look up, create, remove, rename, link, list.
 
 use wire::nfs3::{Attributes, CreateHow, SetAttributes, Status, Verifier, WccAttributes, WccData};
 
@@ -7,12 +7,12 @@ use super::directory::{Directory, PARENT_COOKIE, SELF_COOKIE};
 use super::node::{Body, Node};
 use super::tree::{NodeId, Tree, empty_file, may_set, now};
 
-/// The longest name, in bytes.
+/// Maximum length of a name, in bytes.
 pub const NAME_MAX: usize = 255;
-/// The most hard links of a file.
+/// Maximum hard links of a file.
 pub const LINK_MAX: u32 = 32_000;
 
-/// A node that was made, or found in its place.
+/// A node that was created, or found to exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made {
     /// Its number.
@@ -23,7 +23,7 @@ pub struct Made {
     pub directory: WccData,
 }
 
-/// What to make.
+/// What to create.
 #[derive(Clone, Copy, Debug)]
 pub enum What<'a> {
     /// A directory.
@@ -37,18 +37,18 @@ pub enum What<'a> {
 /// An entry of a listing.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectoryEntry<'a> {
-    /// Number of what the name stands for.
+    /// Node of this entry.
     pub node: NodeId,
     /// The name.
     pub name: &'a [u8],
-    /// Where the next entry is.
+    /// Position of the next entry.
     pub cookie: u64,
-    /// Attributes of what the name stands for.
+    /// The node's attributes.
     pub attributes: Option<Attributes>,
 }
 
 impl Tree {
-    /// LOOKUP: what a name stands for.
+    /// LOOKUP: the node with a name.
     ///
     /// # Errors
     /// As RFC 1813 section 3.3.3.
@@ -63,7 +63,7 @@ impl Tree {
         Ok(self.id_at(index))
     }
 
-    /// CREATE in its three ways (RFC 1813 section 3.3.8).
+    /// CREATE in its three modes (RFC 1813 section 3.3.8).
     ///
     /// # Errors
     /// As there.
@@ -90,7 +90,7 @@ impl Tree {
                 if !matches!(node.body, Body::File(_)) {
                     return Err(Status::EXIST);
                 }
-                // Of an existing file only the size is set, as O_CREAT | O_TRUNC does.
+                // For an existing file only the size is set, as with O_CREAT | O_TRUNC.
                 if wanted.size.is_some() {
                     let size_only = SetAttributes { size: wanted.size, ..SetAttributes::default() };
                     may_set(node, caller, &size_only)?;
@@ -139,7 +139,7 @@ impl Tree {
         self.place(directory, caller, name, Node::new(body, caller, now()), wanted)
     }
 
-    /// Gives a new node a name and its attributes.
+    /// Gives a new node a name and attributes.
     fn place(
         &mut self,
         directory: NodeId,
@@ -161,7 +161,7 @@ impl Tree {
         let before = self.node(directory)?.wcc();
         let made = self.add(node)?;
         if let (Some(size), false) = (wanted.size, is_directory) {
-            // Other kinds have no size to set; that a file of this size is refused must leave nothing.
+            // Other kinds have no size to set; a file rejected because of its size must leave nothing behind.
             let size_only = SetAttributes { size: Some(size), ..SetAttributes::default() };
             if let Err(status) = self.apply(made, &size_only)
                 && status != Status::INVAL
@@ -178,7 +178,7 @@ impl Tree {
         Ok(Made { node, attributes: self.attributes(node)?, directory: self.wcc(directory, before)? })
     }
 
-    /// REMOVE and RMDIR: takes away the name of something that is, or is not, a directory.
+    /// REMOVE and RMDIR: removes the name of a directory, or of something else.
     ///
     /// # Errors
     /// As RFC 1813 sections 3.3.12 and 3.3.13.
@@ -229,7 +229,7 @@ impl Tree {
         let (before_from, before_to) = (self.node(from)?.wcc(), self.node(to)?.wcc());
         let moved = self.id_at(moved);
         let is_directory = matches!(self.node(moved)?.body, Body::Directory(_));
-        // Two names of one file: nothing is to be done.
+        // Both names refer to the same file: nothing to do.
         if there != Some(moved.index) {
             if is_directory && self.lies_within(to, moved) {
                 return Err(Status::INVAL);
@@ -290,8 +290,8 @@ impl Tree {
         self.made(file, directory, before)
     }
 
-    /// READDIR and READDIRPLUS: shows the entries behind `cookie` until `show` has no room for one more.
-    /// Returns whether the end was reached.
+    /// READDIR and READDIRPLUS: passes the entries after `cookie` to `show` until it has no space for another. Returns
+    /// whether the end was reached.
     ///
     /// # Errors
     /// As RFC 1813 sections 3.3.16 and 3.3.17.
@@ -324,19 +324,19 @@ impl Tree {
         Ok(true)
     }
 
-    /// The verifier that goes with a directory's cookies. Cookies stay valid for the directory's life.
+    /// The verifier of a directory's cookies. Cookies stay valid as long as the directory exists.
     pub fn listing_verifier(&self, directory: NodeId) -> Verifier {
         (self.fsid ^ directory.file_id()).to_be_bytes()
     }
 
-    /// A directory in which the caller may do all of `wanted`.
+    /// A directory for which the caller has all `wanted` permissions.
     fn directory(&self, id: NodeId, caller: &Caller, wanted: u32) -> Result<&Directory, Status> {
         let node = self.node(id)?;
         let Body::Directory(entries) = &node.body else { return Err(Status::NOTDIR) };
         if node.permits(caller, wanted) { Ok(entries) } else { Err(Status::ACCES) }
     }
 
-    /// Writes a name into a directory.
+    /// Adds a name to a directory.
     fn enter(
         &mut self,
         directory: NodeId,
@@ -352,7 +352,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Strikes a name out of a directory.
+    /// Removes a name from a directory.
     fn leave(&mut self, directory: NodeId, name: &[u8], is_directory: bool) -> Result<(), Status> {
         let parent = self.node_mut(directory)?;
         let Body::Directory(entries) = &mut parent.body else { return Err(Status::NOTDIR) };
@@ -362,7 +362,7 @@ impl Tree {
         Ok(())
     }
 
-    /// A name of this node is gone; with the last one the node goes as well.
+    /// Removes one link of this node; with the last one the node is removed.
     fn unlink(&mut self, id: NodeId, is_directory: bool) {
         let Ok(node) = self.node_mut(id) else { return };
         node.links = if is_directory { 0 } else { node.links - 1 };
@@ -372,7 +372,7 @@ impl Tree {
         }
     }
 
-    /// Whether `inner` is `outer` or lies somewhere below it.
+    /// Whether `inner` is `outer` or below it.
     fn lies_within(&self, inner: NodeId, outer: NodeId) -> bool {
         let mut at = inner;
         loop {

@@ -1,4 +1,4 @@
-//! A node: anything a name can stand for.
+//! A node: anything that can have a name.
 
 use wire::nfs3::{Attributes, Device, FileType, SetAttributes, SetTime, Time, Verifier, WccAttributes};
 
@@ -6,13 +6,13 @@ use super::access::Caller;
 use super::content::Content;
 use super::directory::Directory;
 
-/// What a node is.
+/// Type and content of a node.
 #[derive(Debug)]
 pub(super) enum Body {
     File(Content),
     Directory(Directory),
     Symlink(Box<[u8]>),
-    /// A device, socket or pipe: kept, and never more than that.
+    /// A device, socket or pipe: only stored.
     Special(FileType, Device),
 }
 
@@ -27,15 +27,15 @@ pub(super) struct Node {
     pub(super) accessed: Time,
     pub(super) modified: Time,
     pub(super) changed: Time,
-    /// The verifier of the EXCLUSIVE create that made it, to recognise the same call again.
+    /// The verifier of the EXCLUSIVE create that created it, to recognise a retransmission.
     pub(super) made_by: Option<Verifier>,
 }
 
-/// Size shown for directories and special files, in bytes.
+/// Nominal size of directories and special files, in bytes.
 const NOMINAL_SIZE: u64 = 4096;
 
 impl Node {
-    /// A new node of `caller`.
+    /// A new node owned by `caller`.
     pub(super) fn new(body: Body, caller: &Caller, now: Time) -> Self {
         let (mode, links) = match &body {
             Body::File(_) | Body::Special(..) => (0o644, 1),
@@ -101,18 +101,18 @@ impl Node {
         WccAttributes { size: self.size(), modified: self.modified, changed: self.changed }
     }
 
-    /// Whether all of `wanted` is permitted.
+    /// Whether the caller has all `wanted` permissions.
     pub(super) fn permits(&self, caller: &Caller, wanted: u32) -> bool {
         caller.may(wanted, self.mode, self.uid, self.gid)
     }
 
-    /// The entries of a directory changed, or the data of a file.
+    /// Updates the times after a change to directory entries or file data.
     pub(super) fn touch(&mut self, now: Time) {
         self.modified = now;
         self.changed = now;
     }
 
-    /// Sets everything but the size.
+    /// Sets all attributes but the size.
     pub(super) fn set(&mut self, wanted: &SetAttributes, now: Time) {
         if let Some(mode) = wanted.mode {
             self.mode = mode & 0o7777;

@@ -1,4 +1,4 @@
-//! A set of byte ranges, kept coalesced: what was written and not yet made stable.
+//! A set of coalesced byte ranges: data written but not yet stable.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,7 +15,7 @@ impl RangeSet {
         self.ranges.is_empty()
     }
 
-    /// Adds a range; what it overlaps or touches becomes one with it.
+    /// Adds a range, merging it with all ranges that it overlaps or touches.
     pub(super) fn insert(&mut self, range: Range<u64>) {
         let Range { mut start, mut end } = range;
         if start >= end {
@@ -41,7 +41,7 @@ impl RangeSet {
         self.ranges.insert(start, end);
     }
 
-    /// Takes a range out; what only overlaps it is cut.
+    /// Removes a range; partly overlapping ones are trimmed.
     pub(super) fn remove(&mut self, range: Range<u64>) {
         let Range { start, end } = range;
         if start >= end {
@@ -64,7 +64,7 @@ impl RangeSet {
         }
     }
 
-    /// Forgets everything.
+    /// Removes all ranges.
     pub(super) fn clear(&mut self) {
         self.ranges.clear();
     }

@@ -1,7 +1,7 @@
-//! Memory for whole blocks: slots of 1 MiB cut from large mappings, reused without going back to the kernel.
+//! Memory for whole blocks: slots of 1 MiB cut from large mappings, reused without returning to the kernel.
 //!
-//! A fresh mapping costs a page fault for every 4 KiB, which is as much time as moving the bytes. Hence
-//! huge pages where the kernel gives them (`MADV_HUGEPAGE`), and a reserve of free slots.
+//! A new mapping costs a page fault for every 4 KiB, which takes as long as moving the bytes. Hence huge pages where
+//! available (`MADV_HUGEPAGE`), and a reserve of free slots.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -13,7 +13,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 pub(super) const SLOT_BYTES: usize = 1 << 20;
 const SLOTS_PER_ARENA: usize = 32;
 const ARENA_BYTES: usize = SLOT_BYTES * SLOTS_PER_ARENA;
-/// Free slots kept for reuse; arenas that are free beyond this go back to the kernel.
+/// Free slots kept for reuse; free arenas beyond that are returned to the kernel.
 const RESERVE_SLOTS: usize = 512;
 
 /// 1 MiB of memory of which a prefix has been written.
@@ -32,24 +32,24 @@ impl Slot {
     /// An empty slot.
     ///
     /// # Panics
-    /// When the machine has no memory left, as any allocation does.
+    /// When the machine is out of memory, as with any allocation.
     pub(crate) fn take() -> Self {
         Self { start: slots().take(), filled: 0 }
     }
 
-    /// What was written.
+    /// The written bytes.
     pub(crate) fn filled(&self) -> &[u8] {
         // SAFETY: the first `filled` bytes are initialised and owned by this value.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.filled) }
     }
 
-    /// What was written, to be changed.
+    /// The written bytes, mutable.
     pub(super) fn filled_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and the borrow is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.filled) }
     }
 
-    /// Adds bytes at the end of what was written. They must fit.
+    /// Appends bytes, which must fit.
     pub(crate) fn extend(&mut self, bytes: &[u8]) {
         assert!(bytes.len() <= SLOT_BYTES - self.filled, "a block is written beyond its end");
         // SAFETY: source and target do not overlap, since this value alone owns the target, and it fits.
@@ -57,7 +57,7 @@ impl Slot {
         self.filled += bytes.len();
     }
 
-    /// Adds zeros until `len` bytes are written.
+    /// Appends zeros up to a length of `len`.
     pub(super) fn extend_zeros(&mut self, len: usize) {
         assert!(len <= SLOT_BYTES, "a block is written beyond its end");
         if len > self.filled {
@@ -67,13 +67,13 @@ impl Slot {
         }
     }
 
-    /// Forgets what lies beyond `len`.
+    /// Discards everything beyond `len`.
     pub(super) fn truncate(&mut self, len: usize) {
         self.filled = self.filled.min(len);
     }
 }
 
-/// What was written, so that the network can send it without copying.
+/// The written bytes, for sending without a copy.
 impl AsRef<[u8]> for Slot {
     fn as_ref(&self) -> &[u8] {
         self.filled()
@@ -89,7 +89,7 @@ impl Drop for Slot {
 /// All arenas of the process.
 struct Slots {
     free: Vec<Address>,
-    /// Start of each arena, and how many of its slots are taken.
+    /// Start of each arena, and the number of its used slots.
     arenas: BTreeMap<usize, usize>,
 }
 
@@ -128,7 +128,7 @@ impl Slots {
         self.arenas.get_mut(&arena_of(start)).expect("a slot lies in an arena")
     }
 
-    /// Maps another arena, aligned to its size so that a slot tells which arena it belongs to.
+    /// Maps another arena, aligned to its size so that a slot's address identifies its arena.
     fn grow(&mut self) {
         let whole = 2 * ARENA_BYTES;
         // SAFETY: a new anonymous mapping overlaps nothing.
@@ -139,7 +139,7 @@ impl Slots {
         let skip = mapped.addr().next_multiple_of(ARENA_BYTES) - mapped.addr();
         // SAFETY: both stay within the mapping, which is twice as long as an arena.
         let (arena, behind) = unsafe { (mapped.byte_add(skip), mapped.byte_add(skip + ARENA_BYTES)) };
-        // SAFETY: what lies before and behind the arena was mapped just now and is used by nobody.
+        // SAFETY: the parts before and after the arena have just been mapped and are unused.
         unsafe {
             if skip > 0 {
                 let _ = munmap(mapped, skip);
@@ -147,7 +147,7 @@ impl Slots {
             if skip < ARENA_BYTES {
                 let _ = munmap(behind, ARENA_BYTES - skip);
             }
-            // Advice only: without huge pages it is slower, not wrong.
+            // Only a hint: without huge pages it is slower, not wrong.
             let _ = madvise(arena, ARENA_BYTES, Advice::LinuxHugepage);
         }
         self.arenas.insert(arena.addr(), 0);
@@ -158,7 +158,7 @@ impl Slots {
         }
     }
 
-    /// Gives an arena whose slots are all free back to the kernel.
+    /// Returns an arena to the kernel whose slots are all free.
     fn release(&mut self, arena: usize) {
         let mut base = None;
         self.free.retain(|Address(start)| {
@@ -208,7 +208,7 @@ mod tests {
         let many: Vec<Slot> = (0..RESERVE_SLOTS + 10 * SLOTS_PER_ARENA).map(|_| Slot::take()).collect();
         drop(many);
         let slots = slots();
-        // Other tests of this process may hold some; arenas that they pin stay.
+        // Other tests of this process may hold some; the arenas that they pin stay.
         let pinned: usize = slots.arenas.values().filter(|taken| **taken > 0).count();
         assert!(
             slots.free.len() <= RESERVE_SLOTS + (pinned + 1) * SLOTS_PER_ARENA,

@@ -1,10 +1,10 @@
-//! The space of one file system: part of the array's, and perhaps limited.
+//! The space of one file system: part of the array's, optionally limited.
 
 use std::sync::Arc;
 
 use crate::capacity::{Capacity, Full};
 
-/// What one file system has taken of the array's space.
+/// Space of the array used by one file system.
 #[derive(Debug)]
 pub(super) struct Space {
     array: Arc<Capacity>,
@@ -13,12 +13,12 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// No space taken yet; at most `limit` bytes may be.
+    /// No space used yet; at most `limit` bytes allowed.
     pub(super) fn new(array: Arc<Capacity>, limit: Option<u64>) -> Self {
         Self { array, limit: limit.unwrap_or(u64::MAX), used: 0 }
     }
 
-    /// Changes the limit; what is taken already stays.
+    /// Changes the limit; space already used stays.
     pub(super) fn set_limit(&mut self, limit: Option<u64>) {
         self.limit = limit.unwrap_or(u64::MAX);
     }
@@ -28,16 +28,16 @@ impl Space {
         self.used
     }
 
-    /// Bytes that this file system may have in all, and how many of them are left.
+    /// Total bytes of this file system, and how many are free.
     pub(super) fn total_and_free(&self) -> (u64, u64) {
         let total = self.limit.min(self.array.total());
         (total, self.limit.saturating_sub(self.used).min(self.array.free()))
     }
 
-    /// Takes `bytes` of the file system and of the array.
+    /// Allocates `bytes` from the file system and the array.
     ///
     /// # Errors
-    /// [`Full`] when either has fewer; nothing is taken then.
+    /// [`Full`] when either has fewer; nothing is allocated then.
     pub(super) fn take(&mut self, bytes: u64) -> Result<(), Full> {
         let free = self.limit.saturating_sub(self.used);
         if bytes > free {
@@ -48,7 +48,7 @@ impl Space {
         Ok(())
     }
 
-    /// Gives back `bytes` that were taken.
+    /// Frees `bytes` that were allocated.
     pub(super) fn give_back(&mut self, bytes: u64) {
         self.used -= bytes;
         self.array.give_back(bytes);

@@ -1,4 +1,4 @@
-//! File systems by name, and what happens in their trees.
+//! File systems by name, and operations on their trees.
 
 use wire::nfs3::{CreateHow, FileType, SetAttributes, Stability};
 use wire::rpc::Gids;

@@ -1,4 +1,4 @@
-//! The tree of one file system: its nodes, and what is done to one of them.
+//! The tree of one file system: its nodes, and operations on single nodes.
 
 use std::sync::Arc;
 
@@ -11,29 +11,29 @@ use super::node::{Body, Node};
 use super::space::Space;
 use crate::capacity::Capacity;
 
-/// The largest file, in bytes.
+/// Maximum file size, in bytes.
 pub const FILE_SIZE_MAX: u64 = 1 << 62;
 
-/// A node's number. The generation tells a node from a later one in the same place.
+/// A node's number. The generation distinguishes successive nodes with the same index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NodeId {
-    /// Place in the tree.
+    /// Index in the tree.
     pub index: u32,
-    /// Which of the nodes that have been in this place.
+    /// Counts the nodes that have had this index.
     pub generation: u32,
 }
 
 impl NodeId {
-    /// The number that clients see.
+    /// The file id that clients see.
     pub fn file_id(self) -> u64 {
         u64::from(self.generation) << 32 | (u64::from(self.index) + 1)
     }
 }
 
-/// What a read found.
+/// Result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadDone {
-    /// Attributes afterwards.
+    /// Attributes after it.
     pub attributes: Attributes,
     /// Bytes read.
     pub len: usize,
@@ -41,12 +41,12 @@ pub struct ReadDone {
     pub eof: bool,
 }
 
-/// What a write or a commit did.
+/// Result of a write or a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteEffect {
     /// Attributes before and after.
     pub attributes: WccData,
-    /// Changes when data that was not stable has been lost.
+    /// Changes when unstable data has been lost.
     pub verifier: Verifier,
 }
 
@@ -62,7 +62,7 @@ pub struct Tree {
     pub(super) counts: NodeCounts,
 }
 
-/// How many nodes of each kind there are; the root directory is not counted.
+/// Number of nodes of each kind, without the root directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeCounts {
     /// Regular files.
@@ -80,7 +80,7 @@ struct Place {
 }
 
 impl Tree {
-    /// An empty file system whose root everybody may write to.
+    /// An empty file system whose root is writable by everyone.
     pub(super) fn new(fsid: u64, array: Arc<Capacity>, verifier: Verifier) -> Self {
         let mut tree = Self {
             fsid,
@@ -132,7 +132,7 @@ impl Tree {
         self.wcc(id, before)
     }
 
-    /// Sets attributes, the size included, without asking for permission.
+    /// Sets attributes, including the size, without a permission check.
     pub(super) fn apply(&mut self, id: NodeId, wanted: &SetAttributes) -> Result<(), Status> {
         let now = now();
         let (node, space) = self.node_and_space(id)?;
@@ -148,7 +148,7 @@ impl Tree {
         Ok(())
     }
 
-    /// ACCESS: which of the bits asked for are permitted.
+    /// ACCESS: which of the requested bits are permitted.
     ///
     /// # Errors
     /// `NFS3ERR_STALE`.
@@ -162,7 +162,7 @@ impl Tree {
     /// READLINK: the target of a symbolic link.
     ///
     /// # Errors
-    /// `NFS3ERR_STALE`; `NFS3ERR_INVAL` for anything else than a symbolic link.
+    /// `NFS3ERR_STALE`; `NFS3ERR_INVAL` for anything but a symbolic link.
     pub fn readlink(&self, id: NodeId) -> Result<(&[u8], Attributes), Status> {
         match &self.node(id)?.body {
             Body::Symlink(target) => Ok((target, self.attributes(id)?)),
@@ -170,7 +170,7 @@ impl Tree {
         }
     }
 
-    /// READ: copies up to `out.len()` bytes from `offset` on into `out`.
+    /// READ: copies up to `out.len()` bytes from `offset` into `out`.
     ///
     /// # Errors
     /// As RFC 1813 section 3.3.6.
@@ -183,7 +183,7 @@ impl Tree {
     ) -> Result<ReadDone, Status> {
         let fsid = self.fsid;
         let node = self.node_mut(id)?;
-        // The owner may, whatever the mode says: the file may have been opened before the mode changed.
+        // The owner may, whatever the mode: the file may have been opened before the mode changed.
         if node.uid != caller.uid
             && !node.permits(caller, access::READ)
             && !node.permits(caller, access::EXECUTE)
@@ -228,10 +228,10 @@ impl Tree {
         Ok(WriteEffect { attributes: WccData { before: Some(before), after: Some(after) }, verifier })
     }
 
-    /// COMMIT: what was written before lasts from now on.
+    /// COMMIT: makes everything written so far stable.
     ///
     /// # Errors
-    /// `NFS3ERR_STALE`; `NFS3ERR_INVAL` for anything else than a file.
+    /// `NFS3ERR_STALE`; `NFS3ERR_INVAL` for anything but a file.
     pub fn commit(&mut self, id: NodeId) -> Result<WriteEffect, Status> {
         let (fsid, verifier) = (self.fsid, self.verifier);
         let node = self.node_mut(id)?;
@@ -242,17 +242,17 @@ impl Tree {
         Ok(WriteEffect { attributes: WccData { before: Some(before), after: Some(after) }, verifier })
     }
 
-    /// Bytes that the file system may have, and how many of them are left.
+    /// Total bytes of the file system, and how many are free.
     pub fn total_and_free_bytes(&self) -> (u64, u64) {
         self.space.total_and_free()
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn counts(&self) -> NodeCounts {
         self.counts
     }
 
-    /// The server restarts: data that was not stable is lost, and the verifier says so.
+    /// Simulates a server restart: unstable data is lost, and the verifier changes.
     pub(super) fn restart(&mut self, verifier: Verifier) {
         self.verifier = verifier;
         let space = &mut self.space;
@@ -263,7 +263,7 @@ impl Tree {
         }
     }
 
-    /// Removes everything; every handle is stale from now on.
+    /// Removes everything; all handles become stale.
     pub(super) fn clear(&mut self) {
         for place in &mut self.places {
             if let Some(Node { body: Body::File(content), .. }) = &mut place.node {
@@ -274,12 +274,12 @@ impl Tree {
         self.counts = NodeCounts::default();
     }
 
-    /// Fails with `NFS3ERR_ROFS` when nothing may be changed.
+    /// Fails with `NFS3ERR_ROFS` on a read-only file system.
     pub(super) fn writable(&self) -> Result<(), Status> {
         if self.read_only { Err(Status::ROFS) } else { Ok(()) }
     }
 
-    /// Attributes before, as given, and after, as they are.
+    /// The given attributes from before, and the current ones.
     pub(super) fn wcc(&self, id: NodeId, before: wire::nfs3::WccAttributes) -> Result<WccData, Status> {
         Ok(WccData { before: Some(before), after: Some(self.attributes(id)?) })
     }
@@ -299,12 +299,12 @@ impl Tree {
         Ok((node, &mut self.space))
     }
 
-    /// The number of the node that is in a place now.
+    /// The number of the node that currently has this index.
     pub(super) fn id_at(&self, index: u32) -> NodeId {
         NodeId { index, generation: self.places[index as usize].generation }
     }
 
-    /// Puts a node into the tree; no name stands for it yet.
+    /// Adds a node to the tree, without a name so far.
     pub(super) fn add(&mut self, node: Node) -> Result<NodeId, Status> {
         *self.counts.of(&node) += 1;
         if let Some(index) = self.free.pop() {
@@ -316,7 +316,7 @@ impl Tree {
         Ok(self.id_at(index))
     }
 
-    /// Takes a node that no name stands for out of the tree.
+    /// Removes a node without a name from the tree.
     pub(super) fn drop_node(&mut self, id: NodeId) {
         let place = &mut self.places[id.index as usize];
         let Some(mut node) = place.node.take() else { return };
@@ -359,7 +359,7 @@ pub(super) fn may_set(node: &Node, caller: &Caller, wanted: &SetAttributes) -> R
     Ok(())
 }
 
-/// Why something that is no regular file cannot be read or written.
+/// The error for reading or writing something that is not a regular file.
 fn not_a_file(node: &Node) -> Status {
     if matches!(node.body, Body::Directory(_)) { Status::ISDIR } else { Status::INVAL }
 }
@@ -369,7 +369,7 @@ pub(super) fn empty_file() -> Body {
     Body::File(Content::default())
 }
 
-/// The calendar's time as NFS has it.
+/// The wall-clock time in NFS form.
 pub(super) fn now() -> Time {
     let since = reactor::clock::wall().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Time { seconds: since.as_secs() as u32, nanoseconds: since.subsec_nanos() }

@@ -1,4 +1,4 @@
-//! A call as it comes out of a record: its header checked, its program and procedure known.
+//! A call parsed from a record: header checked, program and procedure known.
 
 use wire::nfs3::{self, Procedure, ReadArgs};
 use wire::rpc::{AcceptStatus, AuthStatus, CallHeader, RPC_VERSION, ReplyBody, ReplyHeader};
@@ -12,9 +12,9 @@ use crate::files::Caller;
 pub(super) const IO_MAX: usize = 1 << 20;
 /// Largest result of READDIR and READDIRPLUS, in bytes.
 pub(super) const LISTING_MAX: usize = 64 << 10;
-/// Room that every other reply fits into: a symbolic link's target is the longest.
+/// Space for every other reply: a symbolic link's target is the longest.
 const REPLY_MAX: usize = 6 << 10;
-/// Room that an answer of MOUNT or the portmapper fits into. Their lists are cut to it.
+/// Space for a reply of MOUNT or the portmapper. Their lists are truncated to it.
 pub(super) const LIST_REPLY_MAX: usize = 96 << 10;
 
 /// Which programs a port serves.
@@ -25,7 +25,7 @@ pub(super) struct Programs {
     pub(super) portmap: bool,
 }
 
-/// What is called.
+/// The procedure called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Nfs(Procedure),
@@ -33,7 +33,7 @@ pub(super) enum Target {
     Portmap(u32),
 }
 
-/// A call that is to be executed.
+/// A call to execute.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub(super) xid: u32,
@@ -42,17 +42,17 @@ pub(super) struct Call<'a> {
     pub(super) arguments: &'a [u8],
 }
 
-/// A record that is no call to be executed.
+/// A record that is not a call to execute.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It is answered with this.
+    /// It gets this reply.
     Reply(ReplyHeader<'static>),
-    /// It cannot even be answered: the connection is closed.
+    /// No reply is possible: the connection is closed.
     Garbage,
 }
 
 impl<'a> Call<'a> {
-    /// Reads the header of a call.
+    /// Parses the header of a call.
     pub(super) fn parse(record: &'a [u8], served: Programs) -> Result<Self, Refusal> {
         let mut reader = Reader::new(record);
         let header = CallHeader::decode(&mut reader).map_err(|_| Refusal::Garbage)?;
@@ -89,7 +89,7 @@ impl<'a> Call<'a> {
         Ok(Self { xid, target, caller, arguments: reader.rest() })
     }
 
-    /// Bytes that the reply takes at most.
+    /// Maximum size of the reply in bytes.
     pub(super) fn reply_room(&self) -> usize {
         match self.target {
             Target::Nfs(Procedure::Read) => READ_HEAD_BYTES + self.read_count() + 3 + REPLY_MAX,
@@ -99,7 +99,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Payload bytes that a READ asks for, as far as they are granted; 0 for everything else.
+    /// Payload bytes that a READ requests, within the limit; 0 for everything else.
     pub(super) fn read_count(&self) -> usize {
         self.read_arguments().map_or(0, |arguments| (arguments.count as usize).min(IO_MAX))
     }
@@ -112,7 +112,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Payload bytes that a WRITE carries; 0 for everything else.
+    /// Payload bytes of a WRITE; 0 for everything else.
     pub(super) fn write_count(&self) -> usize {
         match self.target {
             Target::Nfs(Procedure::Write) => {

@@ -1,9 +1,9 @@
 //! One client's connection: a task that receives and executes calls, and one that sends replies.
 //!
-//! The receiving task executes a call as soon as it is complete and appends the reply to the buffer being
-//! filled; whenever the socket is free, the sending task swaps that buffer for an empty one. Pipelined
-//! calls thus share receives and sends, and a client that reads slowly stops only itself.
-//! Memory is bounded: the receive buffer, two send buffers, and [`DELAYED_MAX`] calls that wait for their time.
+//! The receiving task executes a call as soon as it is complete and appends the reply to the current buffer; whenever
+//! the socket is free, the sending task swaps that buffer for an empty one. Pipelined calls thus share receives and
+//! sends, and a client that reads slowly delays only itself. Memory is bounded: the receive buffer, two send buffers,
+//! and [`DELAYED_MAX`] delayed calls.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -20,14 +20,14 @@ use super::out::Out;
 use super::service::Service;
 use crate::shape::TrafficShape;
 
-/// Calls of one connection that may wait for their time at once.
+/// Maximum delayed calls of one connection.
 pub(super) const DELAYED_MAX: usize = 1024;
-/// Once this many bytes of replies are there, they are sent while more calls are executed.
+/// At this many bytes, replies are sent while more calls are executed.
 const SEND_EARLY_BYTES: usize = 64 << 10;
-/// Room for a reply that is a header only.
+/// Space for a reply that consists of a header only.
 const HEADER_ROOM: usize = 64;
 
-/// What a port serves, and how.
+/// The programs served on a port, and how.
 pub(super) struct Port {
     pub(super) service: Arc<Service>,
     pub(super) shape: Arc<TrafficShape>,
@@ -37,13 +37,13 @@ pub(super) struct Port {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
-    /// The client sends no more; what is due is still answered.
+    /// The client sends no more; outstanding replies are still sent.
     Ended,
     /// Nothing can be sent any more.
     Broken,
 }
 
-/// A connection's two tasks share this.
+/// Shared by a connection's two tasks.
 pub(super) struct Connection {
     pub(super) reactor: Reactor,
     pub(super) port: Rc<Port>,
@@ -51,15 +51,15 @@ pub(super) struct Connection {
     stream: Stream,
     pub(super) out: RefCell<Out>,
     state: Cell<State>,
-    /// There is something to send, or nothing will come any more.
+    /// There is data to send, or no more will come.
     work: Signal,
-    /// There is room for replies again.
+    /// There is space for replies again.
     room: Signal,
-    /// Replies whose time has come.
+    /// Delayed calls that are due.
     pub(super) due: RefCell<VecDeque<Delayed>>,
-    /// Calls that wait for their time, the due ones included.
+    /// Number of delayed calls, including those due.
     pub(super) delayed: Cell<usize>,
-    /// A reset is to follow what is in the buffer.
+    /// A reset follows the contents of the buffer.
     pub(super) reset: Cell<bool>,
     receiver: RefCell<Option<Task>>,
 }
@@ -100,7 +100,7 @@ impl Connection {
                     self.wake_sender();
                     input.receive(&self.stream, missing).await
                 }
-                // The stream of records cannot be followed any further.
+                // The record stream can no longer be parsed.
                 Err(_) => false,
             };
             if !going_on || self.state.get() == State::Broken {
@@ -113,7 +113,7 @@ impl Connection {
         self.wake_sender();
     }
 
-    /// Executes a call, or puts it off; false when the connection is to be closed.
+    /// Executes a call, or delays it; false when the connection must be closed.
     async fn execute(self: &Rc<Self>, record: &[u8]) -> bool {
         let call = match Call::parse(record, self.port.programs) {
             Ok(call) => call,
@@ -138,14 +138,14 @@ impl Connection {
 
     /// Waits until a reply of `needed` bytes fits into the buffer, or the connection is broken.
     pub(super) async fn wait_for_room(&self, needed: usize) {
-        // Even when broken, the reply gets its room: it is dropped with the buffer.
+        // Even on a broken connection the reply gets its space: it is dropped with the buffer.
         while !self.out.borrow_mut().make_room(needed) {
             self.wake_sender();
             self.room.wait().await;
         }
     }
 
-    /// Waits until one more call may be put off.
+    /// Waits until another call may be delayed.
     pub(super) async fn wait_for_delayed(&self) {
         while self.delayed.get() >= DELAYED_MAX && self.state.get() != State::Broken {
             self.room.wait().await;
@@ -174,7 +174,7 @@ impl Connection {
         self.close();
     }
 
-    /// Ends the receiving task, which holds the socket as well, and with it the connection.
+    /// Ends the receiving task, which also holds the socket, and with it the connection.
     fn close(&self) {
         self.state.set(State::Broken);
         if self.reset.get() {

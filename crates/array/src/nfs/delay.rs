@@ -1,7 +1,7 @@
-//! Calls that are answered later, or wrongly, because the faults in force say so.
+//! Calls that are delayed or fail because of active faults.
 //!
-//! A WRITE is executed when it arrives and its short reply is kept; any other call is kept and executed
-//! when its reply is due, so that no payload waits in memory.
+//! A WRITE is executed on arrival and its short reply is kept; any other call is kept and executed when its reply is
+//! due, so that no payload waits in memory.
 
 use std::rc::Rc;
 
@@ -13,24 +13,24 @@ use super::service;
 use crate::faults::NfsError;
 use crate::shape::Fate;
 
-/// The longest call that is kept: all but WRITE are far shorter.
+/// Maximum size of a kept call: all but WRITE are far smaller.
 const KEPT_MAX: usize = 16 << 10;
 
-/// A call whose reply waits for its time.
+/// A call whose reply is not due yet.
 pub(super) struct Delayed {
     fate: Fate,
     what: What,
 }
 
 enum What {
-    /// The call is executed when its time has come.
+    /// The call is executed when it is due.
     Call(Box<[u8]>),
-    /// The reply is there.
+    /// The finished reply.
     Reply(Box<[u8]>),
 }
 
 impl Connection {
-    /// Puts a call off until the time that the faults give it; false when the connection is to be closed.
+    /// Delays a call as the faults say; false when the connection must be closed.
     pub(super) async fn put_off(self: &Rc<Self>, record: &[u8], call: &Call<'_>) -> bool {
         let arrival_ns = self.reactor.now();
         let shape = &self.port.shape;
@@ -38,7 +38,7 @@ impl Connection {
         let fate = match (verdict.fate, call.target) {
             (Fate::Stall, _) => return true,
             (fate, Target::Nfs(procedure)) if procedure != Procedure::Null => fate,
-            // What finds the export is not worth failing: it is asked once, and the faults are shares.
+            // Calls that locate the export are exempt: they are made once, and faults apply to shares of calls.
             _ => Fate::Serve,
         };
         let writes = call.write_count() as u64;
@@ -72,7 +72,7 @@ impl Connection {
         true
     }
 
-    /// Answers the calls whose time has come, as far as there is room.
+    /// Answers the calls that are due, as far as there is space.
     pub(super) fn answer_due(&self) {
         while !self.reset.get() {
             let mut due = self.due.borrow_mut();

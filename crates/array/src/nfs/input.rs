@@ -1,18 +1,18 @@
-//! Records out of the byte stream: in place in the receive buffer, unless they come in fragments.
+//! Splits the byte stream into records: in place in the receive buffer, unless they arrive in fragments.
 
 use reactor::{Buffer, Stream};
 use wire::rpc::LAST_FRAGMENT;
 
 use super::call::IO_MAX;
 
-/// Largest record, fragments put together: a WRITE of the largest payload and its header (RFC 5531 and RFC
-/// 1813 allow for some 600 bytes).
+/// Maximum record size, all fragments together: a WRITE of the largest payload and its header (RFC 5531 and RFC 1813
+/// allow about 600 bytes).
 pub(super) const RECORD_MAX: usize = IO_MAX + (16 << 10);
-/// Bytes of the receive buffer at first.
+/// Initial size of the receive buffer.
 const SMALL_BYTES: usize = 128 << 10;
-/// Bytes of the receive buffer once a large record has come.
+/// Size of the receive buffer after a large record.
 const LARGE_BYTES: usize = RECORD_MAX + SMALL_BYTES;
-/// Above this, exactly what is missing is received, so that the next record begins at the buffer's start
+/// Above this, exactly the missing bytes are received, so that the next record starts at the beginning of the buffer
 /// and need not be moved there.
 const EXACT_BYTES: usize = 32 << 10;
 const MARK: usize = 4;
@@ -21,24 +21,24 @@ const MARK: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Oversize;
 
-/// What the received bytes hold.
+/// State of the received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// A record is complete: see [`Input::record`].
     Record,
-    /// This many bytes at least are missing.
+    /// At least this many bytes are missing.
     Missing(usize),
 }
 
 /// The receiving side of a connection.
 pub(super) struct Input {
     buffer: Buffer,
-    /// The bytes not looked at yet.
+    /// Start of the unprocessed bytes.
     start: usize,
     filled: usize,
-    /// Fragments of a record whose last one has not come.
+    /// Fragments of an incomplete record.
     fragments: Vec<u8>,
-    /// The record that [`Input::next`] found.
+    /// The record found by [`Input::next`].
     found: std::ops::Range<usize>,
     in_fragments: bool,
 }
@@ -88,15 +88,15 @@ impl Input {
         }
     }
 
-    /// The record found last, without its marks.
+    /// The last record found, without its marks.
     pub(super) fn record(&self) -> &[u8] {
         if self.in_fragments { &self.fragments } else { &self.buffer[self.found.clone()] }
     }
 
-    /// Receives at least something of the `missing` bytes; false at the end of the stream.
+    /// Receives at least some of the `missing` bytes; false at the end of the stream.
     pub(super) async fn receive(&mut self, stream: &Stream, missing: usize) -> bool {
         self.make_room(missing);
-        // The kernel owns the buffer meanwhile.
+        // The kernel owns the buffer during the receive.
         let buffer = std::mem::replace(&mut self.buffer, Buffer::new(0));
         let (received, buffer) = if missing > EXACT_BYTES {
             stream.recv_exact(buffer, self.filled..self.filled + missing).await

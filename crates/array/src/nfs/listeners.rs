@@ -1,4 +1,4 @@
-//! The listeners of one server thread, and what becomes of them when an address becomes unreachable.
+//! The listeners of one server thread, and what happens to them when an address becomes unreachable.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -9,10 +9,10 @@ use super::connection::{self, Port};
 use crate::faults::Unreachable;
 use crate::unreachable::Blackhole;
 
-/// Connections that may wait to be accepted.
+/// Maximum connections waiting to be accepted.
 pub(super) const BACKLOG: u32 = 1024;
 
-/// One port that is listened on, or would be.
+/// One port that is, or could be, listened on.
 pub(super) struct Doorway {
     address: SocketAddr,
     port: Rc<Port>,
@@ -21,7 +21,7 @@ pub(super) struct Doorway {
 
 enum Door {
     Open(Task),
-    /// Connection attempts are dropped for as long as this lives.
+    /// Connection attempts are dropped while this exists.
     Drops {
         _blackhole: Blackhole,
     },
@@ -29,7 +29,7 @@ enum Door {
 }
 
 impl Doorway {
-    /// The door of a listener that is open already.
+    /// The doorway of an open listener.
     pub(super) fn new(reactor: &Reactor, listener: Listener, port: Rc<Port>) -> Self {
         let mut doorway = Self { address: listener.local_addr(), port, state: Door::Closed };
         doorway.accept(reactor, listener);
@@ -42,21 +42,21 @@ impl Doorway {
         self.state = Door::Open(reactor.spawn(async move {
             loop {
                 match listener.accept().await {
-                    // The faults may have changed since this door was looked at. Where attempts are to be
-                    // dropped, the connection is one that never answers.
+                    // The faults may have changed since the last check. Where attempts are to be dropped, the
+                    // connection gets no replies.
                     Ok((stream, _)) if port.shape.unreachable() == Some(Unreachable::Refuse) => {
                         stream.reset_on_close();
                     }
                     Ok((stream, _)) => connection::serve(&handle, stream, Rc::clone(&port)),
-                    // No descriptors left, or a connection that is gone again: not to be tried in a tight loop.
+                    // Out of descriptors, or the connection is already gone: avoids a tight loop.
                     Err(_) => handle.sleep(std::time::Duration::from_millis(5)).await,
                 }
             }
         }));
     }
 
-    /// Brings the door into the state that the faults ask for; false when that did not work yet, for
-    /// example because the kernel has not let go of the port.
+    /// Applies the state required by the faults; false when that did not work yet, for example because the kernel has
+    /// not released the port.
     pub(super) fn settle(&mut self, reactor: &Reactor) -> bool {
         match (self.port.shape.unreachable(), &self.state) {
             (None | Some(Unreachable::Stall), Door::Open(_))
@@ -65,7 +65,7 @@ impl Doorway {
             (wanted, _) => {
                 if let Door::Open(task) = std::mem::replace(&mut self.state, Door::Closed) {
                     task.abort();
-                    // The listener is closed once the kernel has taken its accept back: next time.
+                    // The listener closes once the kernel has returned its accept: retried next time.
                     return wanted == Some(Unreachable::Refuse);
                 }
                 match wanted {

@@ -1,4 +1,4 @@
-//! READDIR and READDIRPLUS: as many entries as the client has room for.
+//! READDIR and READDIRPLUS: as many entries as fit the client's limit.
 
 use wire::nfs3::{
     Attributes, Name, NfsFailure, ProcedureResult, ReaddirArgs, ReaddirEntry, ReaddirplusArgs,
@@ -10,10 +10,10 @@ use super::call::{Call, LISTING_MAX};
 use super::out::Out;
 use crate::files::{DirectoryEntry, FileSystem, Files};
 
-/// Bytes behind the last entry: the end of the list and the flag for the directory's end.
+/// Bytes after the last entry: the end of the list and the end-of-directory flag.
 const TAIL: usize = 8;
 
-/// Bytes of names, numbers and cookies that an entry takes, as READDIRPLUS' `dircount` counts them.
+/// Bytes of names, numbers and cookies of an entry, as counted by READDIRPLUS' `dircount`.
 fn information(entry: &DirectoryEntry<'_>) -> usize {
     24 + entry.name.len().next_multiple_of(4)
 }
@@ -34,7 +34,7 @@ pub(super) fn readdirplus(files: &Files, call: &Call<'_>, args: &ReaddirplusArgs
     let mut information_left = args.dir_count as usize;
     let mut first = true;
     list(files, call, &args.directory, (args.cookie, args.verifier), room, out, |system, entry, bytes| {
-        // `dircount` is a hint: one entry is shown in any case, or the client would not get on.
+        // `dircount` is a hint: at least one entry is returned, or the client would make no progress.
         if !first && information(entry) > information_left {
             return false;
         }
@@ -72,7 +72,7 @@ fn list(
     out.reply(call.xid, |bytes| {
         let start = bytes.len();
         Status::OK.0.encode(bytes);
-        // The bound is on the result without its status (RFC 1813 section 3.3.17).
+        // The limit applies to the result without its status (RFC 1813 section 3.3.17).
         let bound = bytes.len() + room;
         tree.attributes(node).ok().encode(bytes);
         tree.listing_verifier(node).encode(bytes);

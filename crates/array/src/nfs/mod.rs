@@ -1,7 +1,7 @@
 //! The array's NFS side: NFSv3, MOUNT and a portmapper on every data address, on our own reactor and codecs.
 //!
-//! Each server thread has a reactor of its own and serves whole addresses: address number `i` belongs to
-//! thread `i` modulo their number. The file systems are shared by all ([`crate::files`]).
+//! Each server thread has a reactor of its own and serves whole addresses: address number `i` belongs to thread `i`
+//! modulo the number of threads. All share the file systems ([`crate::files`]).
 
 mod call;
 mod connection;
@@ -26,14 +26,14 @@ use std::thread::JoinHandle;
 use crate::faults::FaultHandle;
 use crate::files::Files;
 
-/// A data address and the ports to serve on it; 0 takes a free one.
+/// A data address and the ports to serve on it; 0 chooses a free one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NfsEndpoint {
     /// The address.
     pub ip: IpAddr,
-    /// Port of NFS; MOUNT is answered there as well.
+    /// Port of NFS; also answers MOUNT.
     pub nfs_port: u16,
-    /// Port of MOUNT; may be that of NFS.
+    /// Port of MOUNT; may be the same as NFS.
     pub mount_port: u16,
     /// Port of the portmapper.
     pub portmap_port: u16,
@@ -42,7 +42,7 @@ pub struct NfsEndpoint {
 /// How the servers run.
 #[derive(Clone, Copy, Debug)]
 pub struct NfsServerSettings {
-    /// Server threads; more than there are addresses would have nothing to do.
+    /// Server threads; more than addresses would be idle.
     pub threads: usize,
     /// The reactor of each.
     pub reactor: reactor::BackendChoice,
@@ -59,14 +59,14 @@ impl Default for NfsServerSettings {
 /// The servers could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// A port could not be had.
+    /// A port is not available.
     #[error("cannot listen on {address} for {purpose}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// For which program.
+        /// The program.
         purpose: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A thread or its reactor could not be started.
@@ -130,12 +130,12 @@ impl NfsServer {
         Ok(server)
     }
 
-    /// The addresses with the ports they really have.
+    /// The addresses with their actual ports.
     pub fn endpoints(&self) -> &[NfsEndpoint] {
         &self.endpoints
     }
 
-    /// Processor time of each server thread, in nanoseconds, not older than some 10 ms.
+    /// CPU time of each server thread, in nanoseconds, at most about 10 ms old.
     pub fn cpu_ns(&self) -> Vec<u64> {
         self.threads.iter().map(|(_, cpu_ns)| cpu_ns.load(Ordering::Relaxed)).collect()
     }

@@ -1,4 +1,4 @@
-//! The MOUNT program: the exports are the file systems, each under `/` and its name.
+//! The MOUNT program: each file system is an export, under `/` and its name.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::out::Out;
 use super::service::arguments;
 use crate::files::{Caller, FileSystem, Files, NodeId};
 
-/// List who mounted what: nothing to a list of client and path.
+/// Lists who mounted what: no arguments, returns a list of client and path.
 const PROC_DUMP: u32 = 2;
 
 /// Executes a call of MOUNT.
@@ -78,7 +78,7 @@ impl Encode for MountEntry<'_> {
     }
 }
 
-/// Appends a list, cut where the reply would outgrow its room.
+/// Appends a list, truncated where the reply would exceed its space.
 fn put_bounded<T: Encode>(out: &mut Vec<u8>, elements: impl Iterator<Item = T>) {
     for element in elements {
         let mark = out.len();

@@ -1,19 +1,19 @@
-//! Who mounted what: informative only, as with every server (RFC 1813 appendix I).
+//! Who mounted what: informative only, as on any server (RFC 1813 appendix I).
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-/// Entries kept; beyond that the oldest is forgotten, since many clients never unmount.
+/// Maximum entries; the oldest is dropped then, because many clients never unmount.
 const MAX_ENTRIES: usize = 1024;
 
-/// The list that DUMP shows.
+/// The list returned by DUMP.
 #[derive(Debug, Default)]
 pub(super) struct MountList {
     entries: VecDeque<(IpAddr, Vec<u8>)>,
 }
 
 impl MountList {
-    /// A client mounted a path.
+    /// Records that a client mounted a path.
     pub(super) fn add(&mut self, client: IpAddr, path: &[u8]) {
         if self.entries.iter().any(|(known, at)| *known == client && at == path) {
             return;
@@ -24,7 +24,7 @@ impl MountList {
         self.entries.push_back((client, path.to_vec()));
     }
 
-    /// A client unmounted a path, or all of them.
+    /// Records that a client unmounted a path, or all of them.
     pub(super) fn remove(&mut self, client: IpAddr, path: Option<&[u8]>) {
         self.entries.retain(|(known, at)| *known != client || path.is_some_and(|path| at != path));
     }

@@ -1,4 +1,4 @@
-//! Replies on their way into the socket: encoded into one reused buffer, several to a send.
+//! Outgoing replies, encoded into one reused buffer, several per send.
 
 use reactor::Buffer;
 use wire::nfs3::{NfsFailure, ProcedureResult, ReadHead, Status};
@@ -11,14 +11,14 @@ use crate::files::ReadDone;
 /// attributes 4 + 84, count 4, eof 4, length 4 (RFC 5531 section 9, RFC 1813 section 3.3.6).
 pub(super) const READ_HEAD_BYTES: usize = 132;
 
-/// A buffer being filled with replies.
+/// A buffer that collects replies.
 pub(super) struct Out {
     buffer: Buffer,
     filled: usize,
     scratch: Vec<u8>,
 }
 
-/// Bytes of a buffer at first; it is replaced by a larger one when a reply needs it.
+/// Initial buffer size; replaced by a larger one when a reply needs it.
 const SMALL_BYTES: usize = 128 << 10;
 
 impl Out {
@@ -30,7 +30,7 @@ impl Out {
         self.filled == 0
     }
 
-    /// Makes room for `needed` bytes if that is possible without sending first.
+    /// Makes room for `needed` bytes, if possible without sending first.
     pub(super) fn make_room(&mut self, needed: usize) -> bool {
         if self.buffer.len() - self.filled >= needed {
             return true;
@@ -42,7 +42,7 @@ impl Out {
         true
     }
 
-    /// Takes the filled buffer for sending, and goes on with another.
+    /// Takes the filled buffer for sending, and continues with another.
     pub(super) fn swap(&mut self, other: Option<Buffer>) -> (Buffer, usize) {
         let next = other.unwrap_or_else(|| Buffer::new(SMALL_BYTES));
         (std::mem::replace(&mut self.buffer, next), std::mem::take(&mut self.filled))
@@ -56,24 +56,24 @@ impl Out {
         });
     }
 
-    /// Appends the result of an NFS procedure. A failure carries no attributes.
+    /// Appends the result of an NFS procedure. A failure has no attributes.
     pub(super) fn outcome<T: Encode, F: Encode + Default>(&mut self, xid: u32, result: Result<T, Status>) {
         let outcome: ProcedureResult<T, F> =
             result.map_err(|status| NfsFailure { status, detail: F::default() });
         self.reply(xid, |bytes| outcome.encode(bytes));
     }
 
-    /// Appends the reply of a call that was not executed.
+    /// Appends the reply to a call that was not executed.
     pub(super) fn refuse(&mut self, xid: u32, status: AcceptStatus) {
         self.header(&ReplyHeader::accepted(xid, status));
     }
 
-    /// Appends a reply that is nothing but its header.
+    /// Appends a reply that consists of a header only.
     pub(super) fn header(&mut self, header: &ReplyHeader<'_>) {
         self.record(|bytes| header.encode(bytes));
     }
 
-    /// Appends the reply of a READ whose payload `read` puts straight into its place.
+    /// Appends the reply to a READ; `read` writes the payload directly in place.
     pub(super) fn read(
         &mut self,
         xid: u32,
@@ -102,25 +102,25 @@ impl Out {
         }
     }
 
-    /// Appends a reply that was encoded before.
+    /// Appends an already encoded reply.
     pub(super) fn append(&mut self, reply: &[u8]) {
         self.buffer[self.filled..self.filled + reply.len()].copy_from_slice(reply);
         self.filled += reply.len();
     }
 
-    /// Takes what was appended since `mark` out again.
+    /// Removes and returns what was appended since `mark`.
     pub(super) fn take_from(&mut self, mark: usize) -> Box<[u8]> {
         let taken = self.buffer[mark..self.filled].into();
         self.filled = mark;
         taken
     }
 
-    /// Cuts what was appended since `mark` to its first half.
+    /// Truncates what was appended since `mark` to its first half.
     pub(super) fn halve_from(&mut self, mark: usize) {
         self.filled = mark + (self.filled - mark) / 2;
     }
 
-    /// The place where the next reply begins.
+    /// The position where the next reply starts.
     pub(super) fn mark(&self) -> usize {
         self.filled
     }

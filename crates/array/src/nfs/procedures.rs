@@ -1,4 +1,4 @@
-//! The 22 procedures of NFSv3: arguments decoded, done on the tree, results encoded.
+//! The 22 procedures of NFSv3: decodes arguments, operates on the tree, encodes results.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::out::Out;
 use super::service::arguments;
 use crate::files::{FILE_SIZE_MAX, FileSystem, Files, LINK_MAX, Made, NAME_MAX, NodeId, What};
 
-/// File slots that FSSTAT shows; there is no real limit.
+/// File slots reported by FSSTAT; there is no real limit.
 const FILE_SLOTS: u64 = 1 << 32;
 
 type PostOp = Option<Attributes>;
@@ -185,7 +185,7 @@ fn created(system: &Arc<FileSystem>, made: &Made) -> CreateOk {
     }
 }
 
-/// Two handles of one file system.
+/// Resolves two handles of one file system.
 fn resolve_both(
     files: &Files,
     one: &FileHandle,

@@ -1,4 +1,4 @@
-//! What one data address answers: every call of NFS, MOUNT and the portmapper, from arguments to reply.
+//! The services of one data address: every call of NFS, MOUNT and the portmapper, from arguments to reply.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,7 +31,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Executes a call and appends its reply, for which there must be room ([`Call::reply_room`]).
+    /// Executes a call and appends its reply, for which there must be space ([`Call::reply_room`]).
     pub(super) fn answer(&self, call: &Call<'_>, peer: IpAddr, out: &mut Out) {
         let done = match call.target {
             Target::Nfs(procedure) => procedures::answer(&self.files, call, procedure, out),
@@ -43,7 +43,7 @@ impl Service {
         };
         match (done, call.target) {
             (Ok(()), _) => {}
-            // Well-formed, only too long for a name: that has a status of its own.
+            // Well-formed, but too long for a name, which has a status of its own.
             (Err(DecodeError::Oversize { what: "file name", .. }), Target::Nfs(procedure)) => {
                 fail(call.xid, procedure, Status::NAMETOOLONG, out);
             }
@@ -51,7 +51,7 @@ impl Service {
         }
     }
 
-    /// Payload bytes that a READ would yield now; 0 for everything else.
+    /// Payload bytes that a READ would return now; 0 for everything else.
     pub(super) fn readable(&self, call: &Call<'_>) -> u64 {
         let Some(arguments) = call.read_arguments() else { return 0 };
         let Ok((system, node)) = self.files.resolve(&arguments.file) else { return 0 };
@@ -60,7 +60,7 @@ impl Service {
     }
 }
 
-/// Appends the failure of an NFS procedure, in the form that the procedure has.
+/// Appends the failure of an NFS procedure, in that procedure's form.
 pub(super) fn fail(xid: u32, procedure: Procedure, status: Status, out: &mut Out) {
     use Procedure as P;
     use wire::nfs3::{LinkWcc, RenameWcc, WccData};
@@ -88,7 +88,7 @@ pub(super) fn fail(xid: u32, procedure: Procedure, status: Status, out: &mut Out
     }
 }
 
-/// Arguments of a call, which must fill it exactly.
+/// Decodes the arguments of a call, which must fill it exactly.
 pub(super) fn arguments<'a, T: xdr::Decode<'a>>(call: &Call<'a>) -> Result<T, DecodeError> {
     xdr::decode_all(call.arguments)
 }

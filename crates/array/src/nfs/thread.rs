@@ -1,4 +1,4 @@
-//! A server thread: its listeners, and a look now and then at whether something is to change.
+//! A server thread: its listeners, and regular checks for changes.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
@@ -19,20 +19,20 @@ use crate::faults::{DataProtocol, FaultHandle};
 use crate::files::Files;
 use crate::shape::TrafficShape;
 
-/// How often a thread looks whether it is to stop or the faults have changed.
+/// How often a thread checks whether to stop or the faults have changed.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// How often, a millisecond apart, a thread looks at its doors before it says that it has started.
+/// How many times, a millisecond apart, a thread checks its doorways before it reports that it has started.
 const FIRST_LOOKS: u32 = 1000;
 
-/// What a thread is to do.
+/// The work of a thread.
 pub(super) struct Duty {
     pub(super) files: Arc<Files>,
     pub(super) faults: FaultHandle,
     pub(super) mounts: Arc<Mutex<MountList>>,
     pub(super) endpoints: Vec<NfsEndpoint>,
     pub(super) settings: NfsServerSettings,
-    /// One thread does what is to be done once for all.
+    /// The one thread that does the work needed only once.
     pub(super) first: bool,
     pub(super) stop: Arc<AtomicBool>,
     pub(super) cpu_ns: Arc<AtomicU64>,
@@ -42,7 +42,7 @@ type Started = mpsc::Sender<Result<Vec<NfsEndpoint>, ServerError>>;
 
 /// Runs until told to stop.
 pub(super) fn run(duty: Duty, started: &Started) {
-    // Answers are due to the microsecond; the kernel would lump timers together within 50 us.
+    // Replies are due to the microsecond; the kernel would coalesce timers within 50 us.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let reactor = match Reactor::open(duty.settings.reactor) {
         Ok(reactor) => reactor,
@@ -93,7 +93,7 @@ async fn watch(
     }
 }
 
-/// An address that is unreachable from the start has been so when the first client comes.
+/// Makes an address that is unreachable from the start so before the first client arrives.
 async fn settle_at_first(reactor: &Reactor, doorways: &mut [Doorway]) -> bool {
     for _ in 0..FIRST_LOOKS {
         if settle_all(reactor, doorways) {
@@ -105,7 +105,7 @@ async fn settle_at_first(reactor: &Reactor, doorways: &mut [Doorway]) -> bool {
 }
 
 fn settle_all(reactor: &Reactor, doorways: &mut [Doorway]) -> bool {
-    // Every door gets its turn, also behind one that has to wait.
+    // Every doorway gets its turn, even after one that must wait.
     let waiting = doorways.iter_mut().filter_map(|doorway| (!doorway.settle(reactor)).then_some(())).count();
     waiting == 0
 }
@@ -147,7 +147,7 @@ fn open(
     Ok(endpoint)
 }
 
-/// Different for each address, the same in every run.
+/// Different for each address, but the same in every run.
 fn address_seed(endpoint: NfsEndpoint) -> u64 {
     match endpoint.ip {
         std::net::IpAddr::V4(ip) => u64::from(u32::from(ip)),

@@ -7,7 +7,7 @@ use super::{ApiRefusal, Birth, Objects, User};
 /// The policy that allows everything.
 pub const FULL_ACCESS: &str = "pure:policy/full-access";
 
-/// The policies that exist on every array, in the order of their names.
+/// The policies that exist on every array, in order of name.
 pub(crate) const POLICIES: [&str; 10] = [
     "pure:policy/bucket-control",
     "pure:policy/bucket-create",
@@ -32,7 +32,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Removes an account that has neither users nor buckets, destroyed ones included.
+    /// Removes an account without users and buckets, where destroyed buckets count.
     pub(crate) fn delete_account(&mut self, name: &str) -> Result<(), ApiRefusal> {
         if !self.accounts.contains_key(name) {
             return Err(ApiRefusal::missing(name, "Account"));
@@ -85,7 +85,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Takes a policy from a user.
+    /// Detaches a policy from a user.
     pub(crate) fn remove_policy(&mut self, user: &str, policy: &str) -> Result<(), ApiRefusal> {
         if !self.policies_of(user, policy)?.remove(policy) {
             return Err(ApiRefusal::new(user, "Policy is not attached to the user."));
@@ -104,7 +104,7 @@ impl Objects {
     }
 }
 
-/// Names of accounts and users: letters, digits and `-`, at most 63.
+/// Checks the name of an account or user: letters, digits and `-`, at most 63.
 fn check(context: &str, name: &str) -> Result<(), ApiRefusal> {
     let fits = (1..=63).contains(&name.len())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');

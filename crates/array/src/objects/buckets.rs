@@ -6,7 +6,7 @@ use super::{ApiRefusal, Birth, Bucket, Objects, wall_ms};
 use crate::s3::Contents;
 
 impl Objects {
-    /// Creates a bucket; names are shared by all accounts, and by destroyed buckets.
+    /// Creates a bucket; its name must be unique across all accounts, including destroyed buckets.
     pub(crate) fn create_bucket(&mut self, name: &str, account: &str) -> Result<(), ApiRefusal> {
         check_name(name)?;
         if !self.accounts.contains_key(account) {
@@ -50,7 +50,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Removes a destroyed bucket for good. Arrays eradicate a destroyed bucket with what is in it.
+    /// Permanently removes a destroyed bucket. Arrays eradicate it together with its contents.
     pub(crate) fn eradicate_bucket(&mut self, name: &str) -> Result<(), ApiRefusal> {
         match self.buckets.get(name) {
             None => Err(ApiRefusal::missing(name, "Bucket")),
@@ -64,7 +64,7 @@ impl Objects {
         }
     }
 
-    /// Removes a bucket as S3 does: at once, and only an empty one.
+    /// Removes a bucket as S3 does: at once, and only if empty.
     pub(crate) fn delete_empty_bucket(&mut self, name: &str) -> Result<(), ApiRefusal> {
         match self.live_bucket(name) {
             None => Err(ApiRefusal::missing(name, "Bucket")),
@@ -77,7 +77,7 @@ impl Objects {
     }
 }
 
-/// Names of buckets: 3 to 63 lower-case letters, digits, `-` and `.`, beginning and ending with a letter or digit.
+/// Checks the name of a bucket: 3 to 63 lower-case letters, digits, `-` and `.`, with a letter or digit at both ends.
 fn check_name(name: &str) -> Result<(), ApiRefusal> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let fits = (3..=63).contains(&name.len())

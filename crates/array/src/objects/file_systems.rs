@@ -5,17 +5,17 @@ use crate::files::Options;
 use super::rules::Rules;
 use super::{ApiRefusal, Birth, FileSystem, Objects, wall_ms};
 
-/// The export rules of a file system whose creator gave none.
+/// Default export rules of a file system.
 const DEFAULT_RULES: &str = "*(rw,no_root_squash)";
 
-/// What a new file system is made from; `None` is the default of arrays.
+/// Properties of a new file system; `None` is the default of arrays.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NewFileSystem {
     pub(crate) provisioned: Option<u64>,
     pub(crate) change: FileSystemChange,
 }
 
-/// What is changed of a file system; `None` leaves it.
+/// Changes to a file system; `None` leaves a property unchanged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileSystemChange {
     pub(crate) new_name: Option<String>,
@@ -67,7 +67,7 @@ impl FileSystem {
 }
 
 impl Objects {
-    /// Creates a file system; the name must be free, and must not be that of a destroyed one either.
+    /// Creates a file system; no other, including destroyed ones, may have the name.
     pub(crate) fn create_file_system(&mut self, name: &str, new: &NewFileSystem) -> Result<(), ApiRefusal> {
         check_name(name)?;
         if self.file_systems.contains_key(name) {
@@ -130,7 +130,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Removes a destroyed file system for good, with all files.
+    /// Permanently removes a destroyed file system, with all files.
     pub(crate) fn eradicate_file_system(&mut self, name: &str) -> Result<(), ApiRefusal> {
         match self.file_systems.get(name) {
             None => Err(ApiRefusal::missing(name, "File system")),
@@ -162,7 +162,8 @@ impl FileSystem {
     }
 }
 
-/// Names of file systems: letters, digits, `-`, `_` and `.`, at most 63, beginning and ending with a letter or digit.
+/// Checks the name of a file system: letters, digits, `-`, `_` and `.`, at most 63, with a letter or digit at both
+/// ends.
 fn check_name(name: &str) -> Result<(), ApiRefusal> {
     let plain = |c: char| c.is_ascii_alphanumeric();
     let fits = (1..=63).contains(&name.len())

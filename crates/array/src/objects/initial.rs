@@ -1,4 +1,4 @@
-//! What exists from the start: exports and buckets that nobody has to create over the management API first.
+//! Exports and buckets that exist from the start, without a call to the management API.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::{ApiRefusal, FileSystemChange, NewFileSystem, Objects};
 const ACCOUNT: &str = "manometer";
 const USER: &str = "manometer/manometer";
 
-/// An access key for S3. Its `Debug` shows nothing of the secret.
+/// An access key for S3. Its `Debug` does not reveal the secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct S3Key {
     id: String,
@@ -22,7 +22,7 @@ impl S3Key {
         &self.id
     }
 
-    /// The secret (`AWS_SECRET_ACCESS_KEY`), to be handed to its owner; never to be logged.
+    /// The secret (`AWS_SECRET_ACCESS_KEY`), for its owner; never to be logged.
     pub fn reveal_secret(&self) -> &str {
         self.secret.reveal()
     }
@@ -35,10 +35,11 @@ impl fmt::Debug for S3Key {
 }
 
 impl Objects {
-    /// Creates file systems that everybody may mount, and buckets; the key that may do everything with the buckets, where there are any.
+    /// Creates file systems that everyone may mount, and buckets; returns a key with full access to the buckets, if
+    /// there are any.
     ///
     /// # Errors
-    /// A name that arrays do not take, or one that is given twice.
+    /// A name that arrays reject, or one that is given twice.
     pub(crate) fn create_initial(
         &mut self,
         exports: &[String],

@@ -1,13 +1,13 @@
-//! Access keys: the secret is told once.
+//! Access keys: the secret is revealed once.
 
 use std::fmt;
 
 use super::{AccessKey, ApiRefusal, Bucket, FULL_ACCESS, Objects, wall_ms};
 
-/// Access keys that a user may have.
+/// Maximum access keys per user.
 const MAX_KEYS: usize = 2;
 
-/// A secret access key. Its `Debug` shows nothing of it.
+/// A secret access key. Its `Debug` reveals nothing.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
@@ -22,7 +22,7 @@ impl Secret {
         Self((0..40).map(|_| char::from(ALPHABET[fastrand::usize(..64)])).collect())
     }
 
-    /// The secret itself: to be told to its owner, or to check a signature with.
+    /// The secret itself: for its owner, or to verify a signature.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
@@ -59,7 +59,7 @@ impl Objects {
         Ok(id)
     }
 
-    /// Switches a key on or off.
+    /// Enables or disables a key.
     pub(crate) fn enable_key(&mut self, id: &str, enabled: bool) -> Result<(), ApiRefusal> {
         match self.keys.get_mut(id) {
             Some(key) => key.enabled = enabled,
@@ -73,7 +73,7 @@ impl Objects {
         self.keys.remove(id).map(|_| ()).ok_or_else(|| ApiRefusal::missing(id, "Access key"))
     }
 
-    /// The account and user of a key, if a policy of the user allows one of `policies` (or everything).
+    /// The account and user of a key, if a policy of the user grants one of `policies` (or everything).
     pub(crate) fn allowed(&self, key: &str, policies: &[&str]) -> Option<&str> {
         let user = self.users.get(&self.keys.get(key)?.user)?;
         let allows = |policy: &&str| user.policies.contains(*policy);

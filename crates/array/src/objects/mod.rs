@@ -1,5 +1,5 @@
-//! What management has created: file systems, accounts, users, keys and buckets, and the rules that
-//! tie them together. No protocol and no JSON here; the same rules serve both API generations and S3.
+//! Everything created by management: file systems, accounts, users, keys and buckets, and the rules between them. No
+//! protocol and no JSON here; the same rules serve both API generations and S3.
 
 mod accounts;
 mod buckets;
@@ -20,13 +20,13 @@ pub(crate) use keys::Secret;
 use crate::files::{Files, SpaceUsage};
 use crate::s3::Contents;
 
-/// Why the array refuses: what it is about, and a sentence.
+/// Why the array rejects a request: the object, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{context}: {message}")]
 pub struct ApiRefusal {
-    /// The name that the request gave.
+    /// The name in the request.
     pub context: String,
-    /// The reason, in the words of arrays.
+    /// The reason, in the wording of arrays.
     pub message: String,
 }
 
@@ -44,7 +44,7 @@ impl ApiRefusal {
     }
 }
 
-/// Identity and birth of everything that has a name.
+/// Id and creation time of everything that has a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Birth {
     /// A UUID.
@@ -65,10 +65,10 @@ pub(crate) fn wall_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How long destroyed things can be recovered: a day.
+/// How long destroyed objects can be recovered: a day.
 const ERADICATION_DELAY_MS: u64 = 86_400_000;
 
-/// Milliseconds until something destroyed then would be eradicated by itself.
+/// Milliseconds left until an object destroyed at that time would be eradicated automatically.
 pub(crate) fn time_remaining_ms(destroyed_ms: u64) -> u64 {
     (destroyed_ms + ERADICATION_DELAY_MS).saturating_sub(wall_ms())
 }
@@ -128,7 +128,7 @@ pub(crate) struct Bucket {
     pub(crate) contents: Arc<Contents>,
 }
 
-/// Everything that management has created.
+/// Everything created by management.
 pub(crate) struct Objects {
     pub(crate) file_systems: BTreeMap<String, FileSystem>,
     pub(crate) accounts: BTreeMap<String, Birth>,
@@ -151,7 +151,7 @@ impl Objects {
         }
     }
 
-    /// What a file system holds.
+    /// The space and node counts of a file system.
     pub(crate) fn usage(&self, file_system: &str) -> Option<SpaceUsage> {
         self.files.usage(file_system).ok()
     }

@@ -1,21 +1,21 @@
-//! NFS export rules as arrays write them: `*(rw,no_root_squash)`, `10.0.0.0/24(ro) 10.0.1.5(rw)`.
+//! NFS export rules in the form used by arrays: `*(rw,no_root_squash)`, `10.0.0.0/24(ro) 10.0.1.5(rw)`.
 
 use crate::files::ClientRange;
 
-/// What the rules of an export come to.
+/// The combined effect of an export's rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rules {
-    /// Who may mount it; `None` for all. Nobody if there are no rules.
+    /// Who may mount it; `None` for everyone. Nobody if there are no rules.
     pub(super) allowed: Option<Vec<ClientRange>>,
-    /// No rule lets anybody write.
+    /// No rule grants write access.
     pub(super) read_only: bool,
 }
 
 impl Rules {
-    /// Reads the rules; they are separated by blanks. A rule without `rw` is read-only, as with exports(5).
+    /// Parses the rules, separated by blanks. A rule without `rw` is read-only, as in exports(5).
     ///
     /// # Errors
-    /// The client of a rule that is not `*`, an address or a range.
+    /// The client of a rule that is neither `*`, an address nor a range.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut ranges = Vec::new();
         let (mut everybody, mut read_only) = (false, true);

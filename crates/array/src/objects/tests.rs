@@ -24,7 +24,7 @@ fn a_file_system_is_exported_until_destroyed_and_gone_when_eradicated() {
     let destroy = FileSystemChange { destroyed: Some(true), ..FileSystemChange::default() };
     objects.change_file_system("fs", &destroy).unwrap();
     assert!(!exported());
-    // A destroyed one still holds its name, cannot be changed, and can be recovered.
+    // A destroyed one still occupies its name, cannot be changed, and can be recovered.
     assert!(objects.create_file_system("fs", &new).is_err());
     let change = FileSystemChange { nfs_rules: Some("*(ro)".into()), ..FileSystemChange::default() };
     assert!(objects.change_file_system("fs", &change).is_err());

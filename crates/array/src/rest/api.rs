@@ -1,4 +1,4 @@
-//! The API proper: sessions, versions, and which function answers which call.
+//! The API itself: sessions, versions, and the dispatch of calls to functions.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -13,7 +13,7 @@ use super::{array_info, buckets, file_systems, keys, policies, users};
 use crate::objects::Objects;
 use crate::{Capacity, FaultHandle, Token};
 
-/// What the API works on.
+/// State behind the API.
 pub(crate) struct Api {
     pub(super) name: String,
     pub(super) array_id: String,
@@ -27,23 +27,23 @@ pub(crate) struct Api {
     pub(super) page_items: usize,
 }
 
-/// A request, as far as the API looks at it.
+/// The relevant parts of a request.
 pub(super) struct Request {
     pub(super) method: String,
     /// The path, for example `/api/2.0/buckets`.
     pub(super) path: String,
-    /// What is behind the `?`.
+    /// The part after the `?`.
     pub(super) query: String,
     pub(super) api_token: Option<String>,
     pub(super) session: Option<String>,
     pub(super) body: Vec<u8>,
 }
 
-/// An answer.
+/// A response.
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) body: Option<Value>,
-    /// The token of a session that was opened.
+    /// The token of a new session.
     pub(super) session: Option<String>,
 }
 

@@ -38,12 +38,12 @@ pub(super) fn space(api: &Api) -> Vec<Value> {
     })]
 }
 
-/// The `space` of anything: nothing is reduced, shared or kept in snapshots here.
+/// The `space` of any object: nothing is reduced, shared or kept in snapshots here.
 pub(super) fn space_of(bytes: u64) -> Value {
     json!({ "virtual": bytes, "data_reduction": 1.0, "unique": bytes, "snapshots": 0, "total_physical": bytes })
 }
 
-/// The `total` of a list of things with a `space`.
+/// The `total` of a list of objects with a `space`.
 pub(super) fn total_space(items: &[Value]) -> Value {
     let bytes = |item: &Value| item.pointer("/space/virtual").and_then(Value::as_u64).unwrap_or(0);
     json!({ "space": space_of(items.iter().map(bytes).sum()) })

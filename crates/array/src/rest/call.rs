@@ -1,4 +1,4 @@
-//! One call, taken apart, and its answer.
+//! A parsed call, and its response.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::objects::ApiRefusal;
 pub(super) struct Call {
     pub(super) version: Version,
     pub(super) method: String,
-    /// The path behind the version: `file-systems`, `object-store-users/object-store-access-policies`.
+    /// The path after the version: `file-systems`, `object-store-users/object-store-access-policies`.
     pub(super) resource: String,
     pub(super) query: Query,
     /// The body, an empty object if there is none.
@@ -23,7 +23,7 @@ pub(super) struct Call {
 pub(super) struct Query(BTreeMap<String, String>);
 
 impl Query {
-    /// Takes the part of a URL behind `?` apart.
+    /// Parses the part of a URL after `?`.
     pub(super) fn parse(text: &str) -> Self {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
         Self(
@@ -36,12 +36,12 @@ impl Query {
         )
     }
 
-    /// A parameter as it is.
+    /// A parameter as text.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// A parameter that lists values, separated by commas; absent and empty are the same.
+    /// A parameter with a list of values, separated by commas; absent and empty are the same.
     pub(super) fn list(&self, name: &str) -> Vec<String> {
         let text = self.text(name).unwrap_or_default();
         text.split(',').filter(|item| !item.is_empty()).map(str::to_owned).collect()
@@ -54,7 +54,7 @@ impl Query {
             .transpose()
     }
 
-    /// A parameter that is true or false, in the spelling of any client.
+    /// A boolean parameter, in the spelling of any client.
     pub(super) fn truth(&self, name: &str) -> Result<Option<bool>, Failure> {
         match self.text(name).map(str::to_ascii_lowercase).as_deref() {
             None => Ok(None),
@@ -65,7 +65,7 @@ impl Query {
     }
 }
 
-/// Undoes percent encoding, and `+` for a blank.
+/// Decodes percent-encoding, and `+` as a blank.
 fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -89,7 +89,7 @@ fn decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A call that fails.
+/// A failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) status: u16,
@@ -98,18 +98,17 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// 400: the call is wrong.
+    /// 400: the call is invalid.
     pub(super) fn bad(context: &str, message: impl Into<String>) -> Self {
         Self { status: 400, context: Some(context.to_owned()), message: message.into() }
     }
 
-    /// Any other status, about nothing in particular.
+    /// Any other status, without a context.
     pub(super) fn status(status: u16, message: &str) -> Self {
         Self { status, context: None, message: message.to_owned() }
     }
 
-    /// The body of the answer. What stands in front of the API proper answers 403 and 429 itself, with
-    /// another body.
+    /// The body of the response. The front end of the API itself answers 403 and 429, with another body.
     pub(super) fn body(&self) -> Value {
         match self.status {
             403 | 429 => json!({ "message": self.message }),
@@ -124,11 +123,11 @@ impl From<ApiRefusal> for Failure {
     }
 }
 
-/// What a call is answered with: a body, or nothing for DELETE.
+/// The response to a call: a body, or nothing for DELETE.
 pub(super) type Outcome = Result<Option<Value>, Failure>;
 
 impl Call {
-    /// The names that a change applies to: `names`, or those of `ids`, looked up; at least one.
+    /// The names that a change applies to: `names`, or those looked up from `ids`; at least one.
     pub(super) fn targets(&self, id_of: impl Fn(&str) -> Option<String>) -> Result<Vec<String>, Failure> {
         let mut names = self.query.list("names");
         names.extend(self.query.list("name"));
@@ -141,7 +140,7 @@ impl Call {
         Ok(names)
     }
 
-    /// Refuses a body with a field that the resource does not have: a client's mistake would otherwise pass unseen.
+    /// Rejects a body with a field that the resource does not have: otherwise a client's mistake would go unnoticed.
     pub(super) fn only_fields(&self, known: &[&str]) -> Result<(), Failure> {
         let Some(body) = self.body.as_object() else {
             return Err(Failure::bad("body", "The body must be a JSON object."));
@@ -162,7 +161,7 @@ impl Call {
         }
     }
 
-    /// The answer to a call that made or changed these.
+    /// The response to a call that created or changed these.
     pub(super) fn changed(&self, items: Vec<Value>) -> Outcome {
         let total = items.len();
         Ok(Some(if self.version.is_2() {

@@ -10,7 +10,7 @@ use super::version::Version;
 use crate::objects::time_remaining_ms;
 use crate::objects::{FileSystem, FileSystemChange, NewFileSystem, Objects};
 
-/// Fields that a body may have; what the array only shows is ignored.
+/// Fields allowed in a body; read-only ones are ignored.
 const FIELDS: &[&str] = &[
     "name",
     "id",

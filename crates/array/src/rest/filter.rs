@@ -8,7 +8,7 @@ pub(super) enum Filter {
     And(Box<Filter>, Box<Filter>),
     Or(Box<Filter>, Box<Filter>),
     Not(Box<Filter>),
-    /// A field, an operator, and values of which one must fit.
+    /// A field, an operator, and values, one of which must match.
     Compare(String, Operator, Vec<String>),
 }
 
@@ -24,10 +24,10 @@ pub(super) enum Operator {
 }
 
 impl Filter {
-    /// Reads a filter.
+    /// Parses a filter.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// A sentence that describes the problem.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut parser = Parser { tokens: tokens(text)?, at: 0 };
         let filter = parser.or()?;
@@ -37,7 +37,7 @@ impl Filter {
         }
     }
 
-    /// Whether an item passes.
+    /// Whether an item matches.
     pub(super) fn passes(&self, item: &Value) -> bool {
         match self {
             Self::And(a, b) => a.passes(item) && b.passes(item),
@@ -52,7 +52,7 @@ impl Filter {
     }
 }
 
-/// A list fits if one of its elements does.
+/// A list matches if one of its elements does.
 fn compare(found: &Value, operator: Operator, wanted: &str) -> bool {
     if let Value::Array(elements) = found {
         return match operator {
@@ -80,7 +80,7 @@ fn compare(found: &Value, operator: Operator, wanted: &str) -> bool {
     }
 }
 
-/// Equality in which `*` stands for any text.
+/// Equality, where `*` stands for any text.
 fn fits(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

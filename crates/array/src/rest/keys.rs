@@ -1,4 +1,4 @@
-//! `object-store-access-keys`: the secret is told when the key is made, and never again.
+//! `object-store-access-keys`: the secret is revealed when the key is created, and never again.
 
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ fn item(objects: &Objects, id: &str, key: &AccessKey, version: Version) -> Value
         "user": reference(version, "object-store-users", user_id, &key.user),
         "enabled": key.enabled,
     });
-    // Since 2.27 the id of a key is told apart from its name.
+    // Since 2.27 a key's id differs from its name.
     if let Some(fields) = item.as_object_mut().filter(|_| version.is_2() && version.minor >= 27) {
         fields.insert("access_key_id".into(), json!(id));
     }

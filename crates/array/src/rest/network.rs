@@ -23,14 +23,14 @@ pub(crate) struct Interface {
 /// All interfaces, and the subnets they are in.
 #[derive(Debug)]
 pub(crate) struct Network {
-    /// With the id of each interface.
+    /// Each interface with its id.
     interfaces: Vec<(String, Interface)>,
-    /// Name and id of each subnet, in the order of the names.
+    /// Name and id of each subnet, in order of name.
     subnets: Vec<(String, String)>,
 }
 
 impl Network {
-    /// A network of these interfaces.
+    /// A network with these interfaces.
     pub(crate) fn new(mut interfaces: Vec<Interface>) -> Self {
         interfaces.sort_by(|a, b| a.name.cmp(&b.name));
         let mut names: Vec<String> = interfaces.iter().map(|interface| interface.subnet.clone()).collect();
@@ -46,7 +46,7 @@ impl Network {
         self.subnets.iter().find(|(found, _)| found == name).map_or("", |(_, id)| id)
     }
 
-    /// The interfaces as a version shows them.
+    /// The interfaces in the form of a version.
     pub(super) fn interfaces(&self, version: Version) -> Vec<Value> {
         let one = |(id, interface): &(String, Interface)| {
             let mut item = json!({
@@ -71,7 +71,7 @@ impl Network {
         self.interfaces.iter().map(one).collect()
     }
 
-    /// The subnets as a version shows them.
+    /// The subnets in the form of a version.
     pub(super) fn subnets(&self, version: Version) -> Vec<Value> {
         let one = |(name, id): &(String, String)| {
             let members: Vec<_> = self.interfaces.iter().filter(|(_, found)| &found.subnet == name).collect();
@@ -113,7 +113,7 @@ pub(super) fn reference(version: Version, kind: &str, id: &str, name: &str) -> V
     Value::Object(fields)
 }
 
-/// The bits of an address, left-aligned, and how many there are.
+/// The bits of an address, left-aligned, and their number.
 fn bits(address: IpAddr) -> (u128, u32) {
     match address {
         IpAddr::V4(v4) => (u128::from(v4.to_bits()) << 96, 32),
@@ -140,7 +140,7 @@ fn network_of(address: IpAddr, prefix_bits: u8) -> IpAddr {
     from_bits(address, bits(address).0 & mask(prefix_bits))
 }
 
-/// The address before the last of a network, where gateways like to be.
+/// The second-to-last address of a network, the usual place of a gateway.
 fn last_host(address: IpAddr, prefix_bits: u8) -> IpAddr {
     let (all, width) = bits(address);
     let unit = 1u128 << (128 - width);

@@ -1,4 +1,4 @@
-//! Lists: chosen by names, ids and filter, sorted, cut into pages.
+//! Lists: selected by names, ids and filter, sorted, split into pages.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,23 +7,23 @@ use serde_json::{Value, json};
 use super::call::{Call, Failure, Outcome};
 use super::filter::Filter;
 
-/// Makes the `total` of a list from all items that were chosen.
+/// Computes the `total` of a list from all selected items.
 pub(super) type Total = fn(&[Value]) -> Value;
 
-/// A list to be answered with.
+/// A list to return.
 pub(super) struct List<'a> {
     pub(super) call: &'a Call,
-    /// All there are, in the order of their names.
+    /// All items, in order of name.
     pub(super) items: Vec<Value>,
-    /// What one is called in error messages.
+    /// Name of one item in error messages.
     pub(super) kind: &'a str,
-    /// Most items on a page.
+    /// Maximum items on a page.
     pub(super) page_items: usize,
     pub(super) total: Option<Total>,
 }
 
 impl List<'_> {
-    /// The answer.
+    /// The response.
     pub(super) fn answer(self) -> Outcome {
         let query = &self.call.query;
         let mut items = self.items;
@@ -55,7 +55,7 @@ impl List<'_> {
     }
 }
 
-/// Those whose field is one of `wanted`, in its order; every wanted one must be there.
+/// The items whose field is one of `wanted`, in that order; every wanted one must exist.
 fn choose(items: Vec<Value>, wanted: &[String], field: &str, kind: &str) -> Result<Vec<Value>, Failure> {
     if wanted.is_empty() {
         return Ok(items);
@@ -67,7 +67,7 @@ fn choose(items: Vec<Value>, wanted: &[String], field: &str, kind: &str) -> Resu
     wanted.iter().map(find).collect()
 }
 
-/// Sorts by one field, downwards with a `-` before or behind it.
+/// Sorts by one field, in descending order with a `-` before or after it.
 fn sort(items: &mut [Value], field: &str) {
     let name = field.trim_matches('-').trim_end_matches('+');
     let downwards = field.starts_with('-') || field.ends_with('-');
@@ -81,7 +81,7 @@ fn sort(items: &mut [Value], field: &str) {
     });
 }
 
-/// The page that the call asks for, and the token of the next one.
+/// The requested page, and the token of the next one.
 fn page(call: &Call, items: &[Value], page_items: usize) -> Result<(Vec<Value>, Option<String>), Failure> {
     let query = &call.query;
     if query.truth("total_only")? == Some(true) {

@@ -28,7 +28,7 @@ pub(super) fn list(api: &Api, call: &Call) -> Outcome {
     List { call, items, kind: "Policy", page_items: api.page_items, total: None }.answer()
 }
 
-/// The members (users) and policies that a call names.
+/// The members (users) and policies named in a call.
 fn named(api: &Api, call: &Call) -> Result<(Vec<String>, Vec<String>), Failure> {
     let query = &call.query;
     let mut users = query.list("member_names");
@@ -47,7 +47,7 @@ fn named(api: &Api, call: &Call) -> Result<(Vec<String>, Vec<String>), Failure> 
     Ok((users, policies))
 }
 
-/// The pairs that a change is about; both sides must be named.
+/// The pairs that a change applies to; both sides must be named.
 fn pairs(api: &Api, call: &Call) -> Result<Vec<(String, String)>, Failure> {
     let (users, policies) = named(api, call)?;
     if users.is_empty() || policies.is_empty() {

@@ -1,4 +1,4 @@
-//! The listener of the management API, and what faults do to its calls.
+//! The listener of the management API, and the effect of faults on its calls.
 
 use std::io;
 use std::net::SocketAddr;
@@ -29,10 +29,10 @@ use crate::start::StartError;
 use crate::state::{Parts, state};
 use crate::{Capacity, FaultHandle, Token};
 
-/// Longest body that is read.
+/// Maximum length of a request body.
 const MAX_BODY_BYTES: usize = 1 << 20;
 
-/// What the management API is started with.
+/// Configuration of the management API.
 pub(crate) struct Options {
     pub(crate) address: SocketAddr,
     pub(crate) tls: Option<TlsAcceptor>,
@@ -60,7 +60,7 @@ struct Shared {
 }
 
 impl Server {
-    /// Listens and serves.
+    /// Starts listening and serving.
     pub(crate) fn start(options: Options) -> Result<Self, StartError> {
         let listen = |source| StartError::Listen { address: options.address, purpose: "management", source };
         let versions = options.versions.iter().map(|text| {
@@ -100,7 +100,7 @@ impl Server {
         Ok(Self { runtime: Some(runtime), address })
     }
 
-    /// Where it listens.
+    /// The listening address.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -117,7 +117,7 @@ impl Drop for Server {
 async fn attend(listener: TcpListener, router: Router, tls: Option<TlsAcceptor>) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Out of descriptors, most likely.
+            // Most likely out of descriptors.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
@@ -136,7 +136,7 @@ async fn attend(listener: TcpListener, router: Router, tls: Option<TlsAcceptor>)
     }
 }
 
-/// Serves one connection. The answer that says "close" is an error here, which ends the connection unanswered.
+/// Serves one connection. A response that says "close" is an error here, which ends the connection without a response.
 async fn converse<T>(stream: T, router: Router)
 where
     T: hyper::rt::Read + hyper::rt::Write + Unpin,
@@ -154,7 +154,7 @@ where
     let _ = http1::Builder::new().timer(TokioTimer::new()).serve_connection(stream, service).await;
 }
 
-/// Marks an answer that is not to be sent: the connection is closed instead.
+/// Marks a response that must not be sent: the connection is closed instead.
 #[derive(Clone, Copy)]
 struct Close;
 
@@ -192,7 +192,7 @@ async fn handle(State(shared): State<Arc<Shared>>, request: HttpRequest<Body>) -
     respond(answer, request_id)
 }
 
-/// Lets a fault strike. Status 0 stands for a closed connection.
+/// Applies a fault. Status 0 stands for a closed connection.
 async fn strike(api: &Api, request: &Request, action: StepAction, status: u16) -> Answer {
     if matches!(action, StepAction::DoThenFail | StepAction::DoThenHang | StepAction::DoThenClose) {
         let _ = api.answer(request);

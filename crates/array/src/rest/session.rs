@@ -1,4 +1,4 @@
-//! Management sessions: opened with the API token, ended by logout, or before their time by a fault.
+//! Management sessions: opened with the API token, ended by logout, or early by a fault.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::version::Version;
 use crate::faults::SessionFault;
 use crate::objects::uuid;
 
-/// A session that was opened.
+/// An open session.
 #[derive(Debug)]
 struct Session {
     opened_ns: u64,
@@ -28,7 +28,7 @@ impl Sessions {
         token
     }
 
-    /// Ends one; false if there is none.
+    /// Ends one; false if it does not exist.
     pub(super) fn close(&mut self, token: &str) -> bool {
         self.0.remove(token).is_some()
     }
@@ -36,7 +36,7 @@ impl Sessions {
     /// Counts a call of a session.
     ///
     /// # Errors
-    /// There is no such session any more: 401 in generation 1, 403 in generation 2.
+    /// The session no longer exists: 401 in generation 1, 403 in generation 2.
     pub(super) fn admit(
         &mut self,
         token: Option<&str>,

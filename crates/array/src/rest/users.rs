@@ -68,7 +68,7 @@ pub(super) fn list_users(api: &Api, call: &Call) -> Outcome {
 
 pub(super) fn create_users(api: &Api, call: &Call) -> Outcome {
     let names = call.targets(|_| None)?;
-    // Before access policies, every user could do everything.
+    // Before access policies, every user had full access.
     let full_access = call.query.truth("full_access")?.unwrap_or(!call.version.since(12));
     let mut objects = api.write();
     for name in &names {
@@ -104,7 +104,7 @@ fn user(objects: &Objects, name: &str, found: &User, version: Version) -> Value 
     item
 }
 
-/// Keys have no id beside their name.
+/// Keys have no id besides their name.
 fn key_reference(version: Version, name: &str) -> Value {
     if version.since(9) {
         json!({ "name": name, "resource_type": "object-store-access-keys" })

@@ -17,12 +17,12 @@ impl Version {
         Self { major: 1, minor, patch: 0 }
     }
 
-    /// Whether it is of generation 2.
+    /// Whether it belongs to generation 2.
     pub(crate) fn is_2(self) -> bool {
         self.major == 2
     }
 
-    /// Whether it is of generation 2, or at least this one of generation 1.
+    /// Whether it belongs to generation 2, or is at least this version of generation 1.
     pub(crate) fn since(self, minor: u16) -> bool {
         self >= Self::v1(minor)
     }

@@ -1,4 +1,4 @@
-//! Who may do what: the array's access keys and the policies of their users.
+//! Authorisation: the array's access keys and the policies of their users.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
@@ -8,7 +8,7 @@ use s3s::{S3Result, s3_error};
 use super::contents::Contents;
 use crate::objects::Objects;
 
-/// Signatures are checked by the library against this: the secret of an enabled key.
+/// The library verifies signatures against this: the secret of an enabled key.
 pub(super) struct Keys(pub(super) Arc<RwLock<Objects>>);
 
 #[async_trait::async_trait]
@@ -25,7 +25,7 @@ impl S3Auth for Keys {
     }
 }
 
-/// Locks for reading; a panic elsewhere does not make the objects wrong.
+/// Locks for reading; a panic elsewhere does not invalidate the objects.
 pub(super) fn read(objects: &RwLock<Objects>) -> RwLockReadGuard<'_, Objects> {
     objects.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -38,8 +38,8 @@ pub(super) fn access_key(credentials: Option<&Credentials>) -> S3Result<&str> {
     }
 }
 
-/// The contents of a bucket, if the caller's key belongs to its account and to a user whom one of
-/// these policies (or the full one) allows it.
+/// The contents of a bucket, if the caller's key belongs to its account and to a user who has one of these policies (or
+/// full access).
 pub(super) fn open(
     objects: &RwLock<Objects>,
     credentials: Option<&Credentials>,

@@ -1,4 +1,4 @@
-//! The operations that are supported; each is a function in the module of its kind.
+//! The supported operations, each a function in the module of its kind.
 
 use std::sync::{Arc, RwLock};
 
@@ -13,7 +13,7 @@ pub(super) struct Backend {
     pub(super) objects: Arc<RwLock<Objects>>,
 }
 
-/// `async fn name(request) -> answer` for each operation, handed to `module::name`.
+/// `async fn name(request) -> answer` for each operation, forwarded to `module::name`.
 macro_rules! operations {
     ($($module:ident :: $name:ident ( $input:ty ) -> $output:ty;)*) => {
         #[async_trait::async_trait]

@@ -1,4 +1,4 @@
-//! Bodies: received into a rope with its checksums verified, sent from a rope without copying.
+//! Bodies: received into a rope with checksums verified, sent from a rope without copying.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use super::contents::{Contents, Room};
 use super::rope::{Builder, Rope};
 use crate::capacity::Full;
 
-/// What was received.
+/// A received body.
 pub(super) struct Received {
     pub(super) body: Rope,
     pub(super) room: Room,
@@ -26,7 +26,7 @@ pub(super) struct Received {
     pub(super) checksum: Checksum,
 }
 
-/// How a body is to be received.
+/// How to receive a body.
 pub(super) struct Receiving<'a> {
     pub(super) contents: &'a Contents,
     pub(super) body: Option<StreamingBlob>,
@@ -37,7 +37,7 @@ pub(super) struct Receiving<'a> {
 }
 
 impl Receiving<'_> {
-    /// Receives all of it; takes room for it first where the length is known.
+    /// Receives all of it; reserves space first if the length is known.
     pub(super) async fn receive(mut self) -> S3Result<Received> {
         let expected = self.length.and_then(|length| u64::try_from(length).ok()).unwrap_or(0);
         let mut room = self.contents.room();
@@ -79,7 +79,7 @@ impl Receiving<'_> {
     }
 }
 
-/// An ETag that nobody takes for an MD5 sum: MD5 of every body would cost more than everything else.
+/// An ETag that cannot be mistaken for an MD5 sum: MD5 of every body would cost more than everything else.
 pub(super) fn opaque_etag(parts: usize) -> ETag {
     ETag::Strong(format!("{:032x}-{parts}", fastrand::u128(..)))
 }
@@ -92,7 +92,7 @@ pub(super) fn full(error: Full) -> S3Error {
     answer
 }
 
-/// The body could not be read: the client went away, or its chunks were not signed as they should be.
+/// The body could not be read: the client disconnected, or its chunks had invalid signatures.
 fn broken(error: StdError) -> S3Error {
     let text = error.to_string();
     if text.contains("SignatureMismatch") {
@@ -101,13 +101,13 @@ fn broken(error: StdError) -> S3Error {
     S3Error::with_message(S3ErrorCode::IncompleteBody, text)
 }
 
-/// A stream of the blocks of a rope.
+/// A stream of a rope's blocks.
 struct Blocks {
     blocks: VecDeque<Bytes>,
     left: usize,
 }
 
-/// The body of an answer: these blocks, not copied.
+/// The body of a response: these blocks, not copied.
 pub(super) fn stream(blocks: Vec<Bytes>) -> StreamingBlob {
     let left = blocks.iter().map(Bytes::len).sum();
     StreamingBlob::new(Blocks { blocks: blocks.into(), left })

@@ -1,4 +1,4 @@
-//! Buckets as S3 sees them; management sees the same ones.
+//! Buckets as S3 presents them; management has the same ones.
 
 use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
@@ -12,7 +12,7 @@ use super::backend::Backend;
 const LIST: &[&str] = &["pure:policy/bucket-list"];
 const INFO: &[&str] = &["pure:policy/bucket-info", "pure:policy/bucket-list", "pure:policy/object-list"];
 
-/// A time of management's, which counts milliseconds.
+/// Converts management's time in milliseconds.
 fn time(ms: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(ms)
 }

@@ -1,4 +1,4 @@
-//! The checksums that clients send along, in headers or in the trailer of an aws-chunked body.
+//! Checksums sent by clients, in headers or in the trailer of an aws-chunked body.
 
 use hyper::HeaderMap;
 use s3s::checksum::ChecksumHasher;
@@ -11,7 +11,7 @@ const CRC64NVME: &str = "x-amz-checksum-crc64nvme";
 const SHA1: &str = "x-amz-checksum-sha1";
 const SHA256: &str = "x-amz-checksum-sha256";
 
-/// Checksums under way, and what the headers say they should be.
+/// Checksums in progress, and their expected values from the headers.
 pub(super) struct Checks {
     hasher: ChecksumHasher,
     wanted: Checksum,
@@ -19,7 +19,7 @@ pub(super) struct Checks {
 }
 
 impl Checks {
-    /// The checksums that a request announces in its headers.
+    /// The checksums announced in a request's headers.
     pub(super) fn announced(headers: &HeaderMap) -> Self {
         let given = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let trailer = given("x-amz-trailer").unwrap_or_default().to_ascii_lowercase();
@@ -56,17 +56,17 @@ impl Checks {
         Self { hasher, wanted, idle }
     }
 
-    /// Takes bytes in.
+    /// Adds bytes.
     pub(super) fn update(&mut self, bytes: &[u8]) {
         if !self.idle {
             self.hasher.update(bytes);
         }
     }
 
-    /// Compares with what the headers or the trailer say.
+    /// Compares with the values in the headers or the trailer.
     ///
     /// # Errors
-    /// `BadDigest` if one differs, `InvalidRequest` if an announced one did not come.
+    /// `BadDigest` if one differs, `InvalidRequest` if an announced one is missing.
     pub(super) fn finish(self, trailers: Option<&TrailingHeaders>) -> S3Result<Checksum> {
         let trailing = |name: &str| {
             let value =

@@ -10,7 +10,7 @@ use super::rope::Rope;
 use crate::Capacity;
 use crate::capacity::Full;
 
-/// Space of the array that is given back when this is dropped.
+/// Space of the array, freed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Room {
     capacity: Arc<Capacity>,
@@ -18,15 +18,15 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// No room yet.
+    /// No space yet.
     pub(crate) fn new(capacity: Arc<Capacity>) -> Self {
         Self { capacity, bytes: 0 }
     }
 
-    /// Takes room until there is some for `bytes`.
+    /// Allocates space until there is enough for `bytes`.
     ///
     /// # Errors
-    /// [`Full`]; what was taken before stays taken.
+    /// [`Full`]; what was allocated before stays allocated.
     pub(crate) fn grow_to(&mut self, bytes: u64) -> Result<(), Full> {
         let more = bytes.saturating_sub(self.bytes);
         self.capacity.take(more)?;
@@ -34,7 +34,7 @@ impl Room {
         Ok(())
     }
 
-    /// Gives back what is beyond `bytes`.
+    /// Frees what exceeds `bytes`.
     pub(crate) fn shrink_to(&mut self, bytes: u64) {
         let surplus = self.bytes.saturating_sub(bytes);
         self.capacity.give_back(surplus);
@@ -48,7 +48,7 @@ impl Drop for Room {
     }
 }
 
-/// What is known of an object besides its bytes.
+/// Metadata of an object.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attributes {
     pub(crate) content_type: Option<String>,
@@ -68,9 +68,9 @@ pub(crate) struct Object {
     pub(crate) attributes: Attributes,
     /// The checksum that the client sent, verified.
     pub(crate) checksum: Checksum,
-    /// Where the parts end that it was uploaded in, in bytes from its beginning; none if it was put whole.
+    /// End offsets of the parts that it was uploaded in, in bytes; empty if it was put as a whole.
     pub(crate) part_ends: Vec<u64>,
-    /// The space it takes; several when it was put together from parts.
+    /// The space it uses; several when it was assembled from parts.
     pub(crate) room: Vec<Arc<Room>>,
 }
 
@@ -90,14 +90,14 @@ pub(crate) struct Inner {
     pub(crate) uploads: BTreeMap<String, Upload>,
 }
 
-/// What a bucket holds, shared between management and S3.
+/// The contents of a bucket, shared between management and S3.
 #[derive(Debug)]
 pub(crate) struct Contents {
     inner: RwLock<Inner>,
     capacity: Arc<Capacity>,
 }
 
-/// How much a bucket holds.
+/// Totals of a bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) objects: u64,
@@ -112,17 +112,17 @@ impl Contents {
         Self { inner: RwLock::default(), capacity }
     }
 
-    /// Room for an object about to be stored.
+    /// Space for an object about to be stored.
     pub(crate) fn room(&self) -> Room {
         Room::new(Arc::clone(&self.capacity))
     }
 
-    /// Reads; never held across a wait.
+    /// Locks for reading; never held across an await.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Inner> {
         self.inner.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes; never held across a wait.
+    /// Locks for writing; never held across an await.
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Inner> {
         self.inner.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -133,7 +133,7 @@ impl Contents {
         inner.objects.is_empty() && inner.uploads.is_empty()
     }
 
-    /// How much it holds.
+    /// The totals.
     pub(crate) fn totals(&self) -> Totals {
         let inner = self.read();
         let parts = inner.uploads.values().flat_map(|upload| upload.parts.values());

@@ -1,4 +1,4 @@
-//! The entrance of a data address: open, refusing, or swallowing connection attempts, as the faults say.
+//! The listener of a data address: open, refusing, or dropping connection attempts, according to the faults.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use crate::faults::Unreachable;
 use crate::unreachable::Blackhole;
 
-/// Connections that may wait to be accepted.
+/// Maximum connections waiting to be accepted.
 const BACKLOG: u32 = 1024;
 
 /// One listening address, which keeps its port in every state.
@@ -28,29 +28,29 @@ enum State {
     Dropping {
         _hole: Blackhole,
     },
-    /// Between two states, or the next one could not be had.
+    /// Between two states, or when the next one was not available.
     Shut,
 }
 
-/// The two kinds of door that differ from an open one. Whoever stalls is let in.
+/// The two states other than open. A stalling address accepts connections.
 fn wanted(fault: Option<Unreachable>) -> Option<Unreachable> {
     fault.filter(|fault| *fault != Unreachable::Stall)
 }
 
 impl Door {
-    /// Takes an address (port 0 for a free one), in the state that the fault asks for. Needs a runtime.
+    /// Takes an address (port 0 chooses a free one), in the state that the fault requires. Needs a runtime.
     pub(super) fn new(address: SocketAddr, fault: Option<Unreachable>) -> io::Result<Self> {
         let mut door = Self { address, state: State::Shut };
         door.enter(wanted(fault))?;
         Ok(door)
     }
 
-    /// The address with its real port.
+    /// The address with its actual port.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Changes to the state that the fault asks for, if it is another one.
+    /// Changes to the state that the fault requires, if it differs.
     pub(super) fn follow(&mut self, fault: Option<Unreachable>) -> io::Result<()> {
         let now = match self.state {
             State::Open(_) => None,
@@ -84,7 +84,7 @@ impl Door {
         Ok(())
     }
 
-    /// The next connection; never while the door is not open.
+    /// The next connection; pending while the door is not open.
     pub(super) async fn accept(&self) -> io::Result<TcpStream> {
         match &self.state {
             State::Open(listener) => listener.accept().await.map(|(stream, _)| stream),

@@ -1,16 +1,16 @@
-//! When each piece of a payload is through the limited path.
+//! Schedules the pieces of a payload on a bandwidth-limited path.
 //!
-//! A payload takes its turn on the path as a whole, and its pieces are spread over that turn: requests
-//! pass one after the other, as over a real link that is the bottleneck, and so complete at even distances.
+//! A payload gets its turn on the path as a whole, and its pieces are spread over that turn: requests pass one after
+//! another, as over a real bottleneck link, and so complete at even intervals.
 
 use std::sync::Arc;
 
 use crate::shape::TrafficShape;
 
-/// Longest turn that is taken at once, so that one huge object does not keep all others waiting.
+/// Maximum turn taken at once, so that one huge object does not block all others.
 const TURN_BYTES: u64 = 64 << 20;
 
-/// Which way a payload goes.
+/// Direction of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     /// From the client.
@@ -19,25 +19,25 @@ pub(super) enum Direction {
     Out,
 }
 
-/// The passage of one payload.
+/// The schedule of one payload.
 pub(super) struct Flow {
     shape: Arc<TrafficShape>,
     direction: Direction,
-    /// Bytes of the payload that have not passed; 0 if that is not known.
+    /// Bytes of the payload still to pass; 0 if unknown.
     expected: u64,
-    /// When the turn taken last is over.
+    /// When the last turn taken ends.
     end_ns: u64,
-    /// Bytes of turns taken that have not passed.
+    /// Bytes left in the turns taken.
     left: u64,
 }
 
 impl Flow {
-    /// A payload of about `expected` bytes (0 if not known) that may begin to pass at `from_ns`.
+    /// A payload of about `expected` bytes (0 if unknown) that may start at `from_ns`.
     pub(super) fn new(shape: Arc<TrafficShape>, direction: Direction, expected: u64, from_ns: u64) -> Self {
         Self { shape, direction, expected, end_ns: from_ns, left: 0 }
     }
 
-    /// When the next `bytes` are through. `earliest_ns` bounds how far a turn may begin in the past.
+    /// When the next `bytes` have passed. `earliest_ns` bounds how far in the past a turn may start.
     pub(super) fn due(&mut self, bytes: u64, earliest_ns: u64) -> u64 {
         let Some(rate) = self.shape.faults().bandwidth_bytes_per_s.filter(|rate| *rate > 0) else {
             return self.end_ns;
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn payloads_pass_one_after_the_other_and_each_evenly() {
-        // A byte a microsecond.
+        // One byte per microsecond.
         let shape = shape(Some(1_000_000));
         let mut first = Flow::new(Arc::clone(&shape), Direction::Out, 1000, 0);
         let mut second = Flow::new(Arc::clone(&shape), Direction::Out, 1000, 0);

@@ -1,9 +1,9 @@
-//! Virtual-host style: the bucket in front of the domain, any port behind it.
+//! Virtual-host style: the bucket in front of the domain, any port after it.
 
 use s3s::S3Result;
 use s3s::host::{S3Host, VirtualHost};
 
-/// The domain that the configuration names.
+/// The configured domain.
 pub(super) struct Domain(pub(super) String);
 
 impl S3Host for Domain {

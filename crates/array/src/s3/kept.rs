@@ -1,8 +1,8 @@
-//! A request's body that can still be read when the library has dropped it.
+//! A request's body that can still be read after the library has dropped it.
 //!
-//! A request may be refused before its body was read: the key is wrong, the array is full. Answering and
-//! closing the connection at once would reset it, and the client, still sending, would never see the answer.
-//! So the rest of the body is read and dropped first.
+//! A request may be rejected before its body was read: the key is wrong, the array is full. Responding and closing the
+//! connection at once would reset it, and the client, still sending, would never see the response. So the rest of the
+//! body is read and discarded first.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::{HeaderMap, header};
 
-/// Most bytes that are read for the sake of the answer.
+/// Maximum bytes read to deliver the response.
 const MAX_DRAINED_BYTES: usize = 256 << 20;
 
 /// A body with two owners: the library, and [`Rest`].
@@ -31,7 +31,7 @@ pub(super) struct Rest {
 }
 
 impl Kept {
-    /// Splits the ownership of a body.
+    /// Splits a body into both.
     pub(super) fn new(inner: Incoming, headers: &HeaderMap) -> (Self, Rest) {
         let kept = Self { inner: Arc::new(Mutex::new(inner)), touched: Arc::default() };
         let rest = Rest { kept: kept.clone(), expects_continue: headers.contains_key(header::EXPECT) };
@@ -40,7 +40,7 @@ impl Kept {
 }
 
 impl Rest {
-    /// Reads and drops what is left, unless the client waits to be asked for the body.
+    /// Reads and discards the rest, unless the client waits for permission to send the body.
     pub(super) async fn drain(mut self) {
         if self.expects_continue && !self.kept.touched.load(Ordering::Relaxed) {
             return;

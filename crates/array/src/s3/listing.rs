@@ -1,4 +1,4 @@
-//! Listing a bucket: in the order of the keys, with prefix, delimiter and pages.
+//! Lists a bucket in key order, with prefix, delimiter and pages.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::contents::{Contents, Object as Stored};
 
 const LIST: &[&str] = &["pure:policy/object-list", "pure:policy/bucket-list"];
 
-/// Most keys in one answer.
+/// Maximum keys in one response.
 const MAX_KEYS: i32 = 1000;
 
-/// What is to be listed.
+/// The request.
 struct Wanted<'a> {
     prefix: &'a str,
     delimiter: Option<&'a str>,
-    /// Only what comes after this key, or after all keys with this common prefix.
+    /// Only entries after this key, or after all keys with this common prefix.
     after: Option<&'a str>,
     limit: usize,
 }
@@ -31,11 +31,11 @@ struct Wanted<'a> {
 struct Page {
     objects: Vec<(String, Arc<Stored>)>,
     prefixes: Vec<String>,
-    /// The last key or common prefix, when there is more.
+    /// The last key or common prefix, if there are more.
     next: Option<String>,
 }
 
-/// Walks the keys; a common prefix is skipped in one step, however many keys it has.
+/// Iterates over the keys; a common prefix is skipped in one step, however many keys it has.
 fn list(contents: &Contents, wanted: &Wanted<'_>) -> Page {
     let inner = contents.read();
     let mut page = Page::default();
@@ -48,7 +48,7 @@ fn list(contents: &Contents, wanted: &Wanted<'_>) -> Page {
         let next = inner.objects.range::<str, _>((as_str(&from), Bound::Unbounded)).next();
         let Some((key, object)) = next.filter(|(key, _)| key.starts_with(wanted.prefix)) else { break };
         if page.objects.len() + page.prefixes.len() == wanted.limit {
-            // With a limit of 0 there is nothing to go on from.
+            // With a limit of 0 there is no position to continue from.
             page.next = (wanted.limit > 0).then_some(last);
             break;
         }
@@ -68,7 +68,7 @@ fn list(contents: &Contents, wanted: &Wanted<'_>) -> Page {
     page
 }
 
-/// The part of a key up to the first delimiter behind the prefix.
+/// The part of a key up to the first delimiter after the prefix.
 fn common_prefix<'k>(wanted: &Wanted<'_>, key: &'k str) -> Option<&'k str> {
     let delimiter = wanted.delimiter.filter(|delimiter| !delimiter.is_empty())?;
     let at = key[wanted.prefix.len()..].find(delimiter)?;
@@ -80,7 +80,7 @@ fn skip(wanted: &Wanted<'_>, after: &str) -> Bound<String> {
     if is_common { beyond(after) } else { Bound::Excluded(after.to_owned()) }
 }
 
-/// Behind every key that begins so: no character is greater than U+10FFFF.
+/// A bound after every key with this prefix: no character is greater than U+10FFFF.
 fn beyond(prefix: &str) -> Bound<String> {
     Bound::Excluded(format!("{prefix}{}", char::MAX))
 }
@@ -89,7 +89,7 @@ fn as_str(bound: &Bound<String>) -> Bound<&str> {
     bound.as_ref().map(String::as_str)
 }
 
-/// Encodes names when the client asked for it.
+/// Encodes names if the client requested it.
 struct Names(Option<EncodingType>);
 
 impl Names {

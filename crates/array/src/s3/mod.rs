@@ -1,4 +1,4 @@
-//! The S3 service: the protocol by the `s3s` library, the storage in memory, the faults around both.
+//! The S3 service: protocol from the `s3s` library, storage in memory, with fault injection around both.
 
 mod auth;
 mod backend;

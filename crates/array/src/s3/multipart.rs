@@ -16,12 +16,12 @@ use super::rope::{Builder, Rope};
 
 const WRITE: &[&str] = &["pure:policy/object-write"];
 
-/// Every part but the last must have at least this many bytes.
+/// Minimum bytes of every part but the last.
 const MIN_PART_BYTES: u64 = 5 << 20;
-/// Highest part number.
+/// Maximum part number.
 const MAX_PARTS: i32 = 10_000;
 
-/// The upload of this id, if it is of this key.
+/// The upload with this id, if it belongs to this key.
 fn upload<'i>(inner: &'i mut Inner, id: &str, key: &str) -> S3Result<&'i mut Upload> {
     match inner.uploads.get_mut(id) {
         Some(found) if found.key == key => Ok(found),
@@ -95,7 +95,7 @@ pub(super) async fn upload_part(
         part_ends: Vec::new(),
         room: vec![Arc::new(received.room)],
     };
-    // The upload may have been aborted while the part came in.
+    // The upload may have been aborted while the part was received.
     let replaced = upload(&mut contents.write(), &input.upload_id, &input.key)?
         .parts
         .insert(input.part_number, Arc::new(part));
@@ -274,7 +274,7 @@ pub(super) async fn complete_multipart_upload(
     })
 }
 
-/// The parts that the client lists, which must be there, ascending, unchanged and large enough.
+/// The parts that the client lists, which must exist, in ascending order, unchanged and large enough.
 fn chosen(upload: &Upload, listed: &[CompletedPart]) -> S3Result<Vec<Arc<Stored>>> {
     if listed.is_empty() {
         return Err(s3_error!(MalformedXML, "At least one part must be listed."));

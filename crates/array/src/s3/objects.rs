@@ -31,7 +31,7 @@ fn matches(condition: &ETagCondition, found: &Stored) -> bool {
     }
 }
 
-/// `If-Match` and `If-None-Match` of a read.
+/// Checks `If-Match` and `If-None-Match` of a read.
 fn check_conditions(
     found: &Stored,
     if_match: Option<&IfMatch>,
@@ -46,7 +46,7 @@ fn check_conditions(
     Ok(())
 }
 
-/// `If-Match` and `If-None-Match` of a write.
+/// Checks `If-Match` and `If-None-Match` of a write.
 pub(super) fn check_write(
     contents: &Contents,
     key: &str,
@@ -60,7 +60,7 @@ pub(super) fn check_write(
     if held { Ok(()) } else { Err(s3_error!(PreconditionFailed, "The pre-condition did not hold.")) }
 }
 
-/// The bytes that a `Range` or a `partNumber` asks for, as a range and as the header that answers it.
+/// The bytes requested by a `Range` or a `partNumber`, as a range and as the response header.
 fn resolve(
     found: &Stored,
     range: Option<s3s::dto::Range>,
@@ -76,13 +76,13 @@ fn resolve(
         (Some(range), None) => range.check(length)?,
         (None, Some(number)) => part(found, number)?,
     };
-    // Nothing has no range.
+    // An empty object has no range.
     let header = (!wanted.is_empty())
         .then(|| format!("bytes {}-{}/{length}", wanted.start, wanted.end.saturating_sub(1)));
     Ok((wanted, header))
 }
 
-/// The bytes of a part, by its number in the finished object; one that was put whole is its only part.
+/// The bytes of a part, by its number in the complete object; an object put as a whole is its only part.
 fn part(found: &Stored, number: i32) -> S3Result<Range<u64>> {
     let whole = [found.body.len()];
     let ends = if found.part_ends.is_empty() { &whole[..] } else { &found.part_ends };
@@ -97,7 +97,7 @@ fn part(found: &Stored, number: i32) -> S3Result<Range<u64>> {
     Ok(start..end)
 }
 
-/// How many parts it was uploaded in, for who asks for one of them.
+/// How many parts it was uploaded in, if the request is for one of them.
 fn parts_count(found: &Stored, part_number: Option<i32>) -> Option<i32> {
     part_number.filter(|_| !found.part_ends.is_empty())?;
     Some(i32::try_from(found.part_ends.len()).unwrap_or(i32::MAX))
@@ -116,7 +116,7 @@ pub(super) async fn get_object(
     let found = find(&contents, &input.key)?;
     check_conditions(&found, input.if_match.as_ref(), input.if_none_match.as_ref())?;
     let (wanted, content_range) = resolve(&found, input.range, input.part_number)?;
-    // A checksum of the whole says nothing about a part.
+    // A checksum of the whole object does not apply to a part.
     let tell = content_range.is_none() && input.checksum_mode.is_some();
     let checksum = if tell { found.checksum.clone() } else { Checksum::default() };
     let attributes = found.attributes.clone();
@@ -208,7 +208,7 @@ pub(super) async fn put_object(
         part_ends: Vec::new(),
         room: vec![Arc::new(received.room)],
     };
-    // What it replaces is dropped outside of the lock: giving memory back takes time.
+    // The replaced object is dropped outside the lock: freeing memory takes time.
     let replaced = contents.write().objects.insert(input.key, Arc::new(made));
     drop(replaced);
     Ok(PutObjectOutput {
@@ -291,7 +291,7 @@ pub(super) async fn delete_object(
 ) -> S3Result<DeleteObjectOutput> {
     let input = request.input;
     let contents = open(&backend.objects, request.credentials.as_ref(), &input.bucket, DELETE)?;
-    // Deleting what is not there succeeds, as on AWS.
+    // Deleting a missing object succeeds, as on AWS.
     let removed = contents.write().objects.remove(&input.key);
     drop(removed);
     Ok(DeleteObjectOutput::default())

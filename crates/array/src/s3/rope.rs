@@ -1,13 +1,13 @@
-//! The bytes of an object: blocks of up to 1 MiB that are handed out without copying.
+//! The bytes of an object: blocks of up to 1 MiB that are passed on without copying.
 
 use bytes::Bytes;
 
 use crate::files::Slot;
 
-/// Above this, a block takes a whole slot of pooled memory, which needs no page faults when reused.
+/// Above this, a block uses a whole slot of pooled memory, which causes no page faults when reused.
 const SMALL_BYTES: usize = 256 << 10;
 
-/// Bytes of all blocks but the last of a rope that was built by [`Builder`].
+/// Bytes of all blocks but the last of a rope built by [`Builder`].
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// Immutable bytes in blocks.
@@ -23,7 +23,7 @@ impl Rope {
         self.len
     }
 
-    /// The blocks of the bytes from `start` up to `end`, not copied.
+    /// The blocks of the bytes from `start` to `end`, not copied.
     pub(crate) fn slice(&self, start: u64, end: u64) -> Vec<Bytes> {
         let mut wanted = Vec::with_capacity(self.blocks.len());
         let mut at = 0;
@@ -46,8 +46,8 @@ impl Rope {
     }
 }
 
-/// Collects fragments of any size into a rope. They are copied into blocks of our own: a fragment kept
-/// as it came would pin the whole receive buffer it was cut from, which then could not be reused.
+/// Collects fragments of any size into a rope. They are copied into blocks of our own: keeping a fragment would pin the
+/// whole receive buffer that it was cut from, which then could not be reused.
 #[derive(Debug)]
 pub(crate) struct Builder {
     rope: Rope,
@@ -63,7 +63,7 @@ enum Open {
 }
 
 impl Builder {
-    /// A rope of about `expected` bytes: 0 if the length is not known.
+    /// A rope of about `expected` bytes: 0 if unknown.
     pub(crate) fn new(expected: u64) -> Self {
         Self { rope: Rope::default(), expected, open: Open::Small(Vec::new()) }
     }
@@ -80,7 +80,7 @@ impl Builder {
         }
     }
 
-    /// Adds bytes at the end.
+    /// Appends bytes.
     pub(crate) fn push(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let open_len = self.open_len();
@@ -98,7 +98,7 @@ impl Builder {
         }
     }
 
-    /// Makes the open block hold `end` bytes: small at once if all is known to be small.
+    /// Makes room for `end` bytes in the open block: small from the start if everything is known to be small.
     fn make_room(&mut self, end: usize) {
         let Open::Small(block) = &mut self.open else { return };
         let rest = self.expected.saturating_sub(self.rope.len).min(BLOCK_BYTES as u64) as usize;

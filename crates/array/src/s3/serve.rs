@@ -27,10 +27,10 @@ use crate::objects::Objects;
 use crate::shape::TrafficShape;
 use crate::start::StartError;
 
-/// How often the doors follow the faults.
+/// How often doors are updated to the faults.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// Where S3 is to listen at one data address; port 0 for a free one.
+/// Where S3 listens at one data address; port 0 chooses a free one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Endpoint {
     pub(crate) ip: IpAddr,
@@ -45,7 +45,7 @@ pub(crate) struct Server {
     endpoints: Vec<Endpoint>,
 }
 
-/// What all addresses share.
+/// Shared by all addresses.
 pub(crate) struct Options {
     pub(crate) threads: usize,
     pub(crate) domain: Option<String>,
@@ -54,7 +54,7 @@ pub(crate) struct Options {
 }
 
 impl Server {
-    /// Listens on all endpoints and serves.
+    /// Starts listening on all endpoints and serving.
     pub(crate) fn start(
         endpoints: &[Endpoint],
         objects: Arc<RwLock<Objects>>,
@@ -96,7 +96,7 @@ impl Server {
         Ok(Self { runtime: Some(runtime), endpoints: taken })
     }
 
-    /// The endpoints with their real ports, in the order given.
+    /// The endpoints with their actual ports, in the given order.
     pub(crate) fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints
     }
@@ -119,7 +119,7 @@ fn service(objects: Arc<RwLock<Objects>>, domain: Option<String>) -> S3Service {
     builder.build()
 }
 
-/// Accepts connections at one door, as long as the runtime lives.
+/// Accepts connections at one door while the runtime lives.
 async fn attend(mut door: Door, shaper: Shaper, tls: Option<TlsAcceptor>) {
     let mut ticks = tokio::time::interval(PERIOD);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -129,10 +129,10 @@ async fn attend(mut door: Door, shaper: Shaper, tls: Option<TlsAcceptor>) {
                 Ok(stream) => {
                     tokio::spawn(converse(stream, shaper.clone(), tls.clone()));
                 }
-                // Out of descriptors, most likely: the next tick tries again.
+                // Most likely out of descriptors: retried at the next tick.
                 Err(_) => { ticks.tick().await; }
             },
-            // A port that is taken meanwhile is tried again at the next tick.
+            // If the port is currently taken, this is retried at the next tick.
             _ = ticks.tick() => { let _ = door.follow(shaper.shape.unreachable()); }
         }
     }
@@ -148,7 +148,7 @@ async fn converse(stream: TcpStream, shaper: Shaper, tls: Option<TlsAcceptor>) {
         async move { shaper.call(request, reset).await }
     });
     let http = http1::Builder::new();
-    // How a connection ended is the client's business.
+    // How a connection ended is up to the client.
     match tls {
         None => {
             let _ = http.serve_connection(TokioIo::new(socket), answer).await;
@@ -211,7 +211,7 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A connection that is to be reset must not say goodbye first.
+        // A connection that is to be reset must not be shut down properly.
         if is_on_purpose(&self.reset) {
             return Poll::Ready(Ok(()));
         }

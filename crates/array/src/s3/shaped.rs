@@ -1,9 +1,8 @@
-//! What faults do to a request: latency, bandwidth, errors, resets, silence.
+//! Applies faults to requests: latency, bandwidth, errors, resets, stalls.
 //!
-//! Without faults a request goes straight to the library. With them, the answer's head is due at the
-//! arrival of the request, plus the time its payload takes through the limited path, plus the latency;
-//! the time that we need ourselves is hidden in that. The payload of the answer follows piece by piece,
-//! each when it is due.
+//! Without faults a request goes straight to the library. With them, the head of the response is due at the request's
+//! arrival, plus the time of its payload on the limited path, plus the latency; our own processing time is hidden in
+//! that. The payload of the response follows piece by piece, each when it is due.
 
 use std::io;
 use std::pin::Pin;
@@ -23,11 +22,11 @@ use super::kept::Kept;
 use crate::alarm::Alarm;
 use crate::shape::{Fate, TrafficShape};
 
-/// How far a body may lag behind its schedule and still catch up: longer than a busy machine stalls us,
-/// shorter than what a measurement would take for a faster path.
+/// How far a body may lag behind its schedule and still catch up: longer than stalls of a busy machine, shorter than
+/// what a measurement would take for a faster path.
 const CATCH_UP_NS: u64 = 50_000_000;
 
-/// What the connections of one address share.
+/// Shared by the connections of one address.
 #[derive(Clone)]
 pub(super) struct Shaper {
     pub(super) service: S3Service,
@@ -118,7 +117,7 @@ impl Shaper {
     }
 }
 
-/// The passing error of S3.
+/// S3's temporary error.
 fn slow_down() -> Response<Answer> {
     let text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>";
     let mut response = Response::new(Answer::Plain(s3s::Body::from(Bytes::from_static(text.as_bytes()))));
@@ -134,7 +133,7 @@ struct Inbound {
     inner: Kept,
     flow: Flow,
     alarm: Alarm,
-    /// When all that was received so far is through the path.
+    /// When everything received so far has passed the path.
     through: Arc<AtomicU64>,
     waiting: Option<(Sleep, Frame<Bytes>)>,
 }
@@ -176,18 +175,18 @@ impl Body for Inbound {
     }
 }
 
-/// The body of an answer.
+/// The body of a response.
 pub(super) enum Answer {
-    /// As it is.
+    /// Unchanged.
     Plain(s3s::Body),
-    /// At the rate of the path, and perhaps cut off.
+    /// At the rate of the path, possibly truncated.
     Shaped(Box<Outbound>),
 }
 
-/// An answer's body at the rate of the path.
+/// A response body at the rate of the path.
 pub(super) struct Outbound {
     inner: s3s::Body,
-    /// What is left of a block of the inner body.
+    /// The rest of a block of the inner body.
     piece: Option<Bytes>,
     waiting: Option<(Sleep, Bytes)>,
     flow: Flow,
@@ -256,7 +255,7 @@ impl Body for Answer {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Plain(body) => body.size_hint(),
-            // Only asked for before the first piece: then nothing has been taken from the inner body.
+            // Called only before the first piece: nothing has been taken from the inner body then.
             Self::Shaped(body) => body.inner.size_hint(),
         }
     }

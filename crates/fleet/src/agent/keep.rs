@@ -1,4 +1,4 @@
-//! The thread that sends on what waits, and notices that nobody leads any more.
+//! The thread that sends waiting data and notices when the coordinator is gone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::Agent;
 
-/// Between two tries to send on what waits.
+/// Between two attempts to send waiting data.
 pub(super) const SOON: Duration = Duration::from_millis(2);
-/// Between two looks when nothing waits.
+/// Between two checks when nothing waits.
 const LATER: Duration = Duration::from_millis(20);
 
 /// The keeper's thread.
@@ -38,13 +38,13 @@ pub(super) fn start(agent: &Arc<Agent>) -> std::io::Result<Keeper> {
 impl Keeper {
     pub(super) fn end(self) {
         self.over.store(true, Ordering::Relaxed);
-        // It panics as little as it waits.
+        // A panic in it needs no handling here.
         let _ = self.thread.join();
     }
 }
 
 impl Agent {
-    /// Why nobody leads any more, if so.
+    /// Why the coordinator counts as gone, if it does.
     fn fault(&self) -> Option<String> {
         if self.leaving.is_set() {
             return Some("a signal ended the agent".to_owned());

@@ -1,4 +1,4 @@
-//! Questions and stages, each on a thread of its own.
+//! Requests and stages, each on a thread of its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,21 +13,21 @@ use crate::order::{Act, HostRefusal, OpenOrder, Reply, SiteId, StageRequest};
 use crate::outlet::{Need, Sent};
 use crate::sampling::Sampling;
 
-/// How often a stage that waits looks whether it is to stop.
+/// How often a waiting stage checks whether to stop.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A stage under way.
+/// A running stage.
 pub(super) struct Running {
     control: Control,
     told: Mutex<Told>,
     changed: Condvar,
 }
 
-/// What it was told.
+/// Messages received for the stage.
 #[derive(Default)]
 struct Told {
     start_ns: Option<u64>,
-    /// The interval after the last one that was seen.
+    /// The interval after the last one that was acknowledged.
     seen: u32,
 }
 
@@ -61,7 +61,7 @@ impl Running {
         self.changed.notify_all();
     }
 
-    /// Waits for something to be told, or for the stage to be stopped.
+    /// Waits for a message, or until the stage is stopped.
     fn wait_for<T>(&self, stopped: &dyn Fn() -> bool, what: impl Fn(&Told) -> Option<T>) -> Option<T> {
         let mut told = self.told();
         loop {
@@ -76,7 +76,7 @@ impl Running {
     }
 }
 
-/// Where a stage waits for the start that the side that leads names.
+/// Where a stage waits for the start named by the coordinator.
 struct Door {
     agent: Arc<Agent>,
     running: Arc<Running>,
@@ -89,12 +89,12 @@ impl StartGate for Door {
         self.running.wait_for(stopped, |told| told.start_ns)
     }
 
-    // The side that leads hears of it by what comes of the stage.
+    // The coordinator learns of it from the stage's outcome.
     fn leave(&self) {}
 }
 
 impl Agent {
-    /// Opens a target, and answers.
+    /// Opens a target, and replies.
     pub(super) fn open(self: &Arc<Self>, id: u64, opening: Box<OpenOrder>) {
         self.answer(id, move |agent| {
             let facts = agent.hand.open(&opening)?;
@@ -103,7 +103,7 @@ impl Agent {
         });
     }
 
-    /// Does something with a target, and answers.
+    /// Performs an act on a target, and replies.
     pub(super) fn act(self: &Arc<Self>, id: u64, site: SiteId, act: Act) {
         self.answer(id, move |agent| {
             let reply = agent.hand.act(site, &act)?;
@@ -128,7 +128,7 @@ impl Agent {
         }
     }
 
-    /// Runs a stage, and hands in what comes of it.
+    /// Runs a stage, and reports its outcome.
     pub(super) fn begin(self: &Arc<Self>, id: u64, request: StageRequest) {
         let running = Arc::new(Running::new());
         let mut state = self.state();
@@ -206,7 +206,7 @@ impl Agent {
     }
 }
 
-/// A panic is a refusal too.
+/// Turns a panic into a refusal as well.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, HostRefusal>) -> Result<T, HostRefusal> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -1,10 +1,10 @@
-//! Simulated clocks and ways.
+//! Simulated clocks and network paths.
 
 use super::*;
 
 const S: u64 = 1_000_000_000;
 
-/// A member's clock of another origin and pace.
+/// A member's clock with another origin and rate.
 struct Clock {
     origin: i64,
     drift: f64,
@@ -74,7 +74,7 @@ fn drift_is_found_and_followed() {
         let facts = estimate.at(2500 * S).unwrap();
         assert!((facts.drift_ppm - ppm).abs() < 1.0, "{ppm}: {facts:?}");
         check(&clock, &estimate, 2500 * S);
-        // In the middle of the run and a minute after it too.
+        // In the middle of the run, and also a minute after it.
         check(&clock, &estimate, 2560 * S);
         check(&clock, &estimate, 2480 * S);
         assert!(estimate.recent.len() <= RECENT && estimate.anchors.len() <= ANCHORS);

@@ -11,11 +11,11 @@ use crate::order::{Act, HostRefusal, OpenOrder, Reply, SiteFacts, SiteId, StageR
 use crate::sampling::Sampling;
 use crate::seen::{HostGroupResult, PartResult, StageUpdate, Trouble};
 
-/// A hand that is called directly.
+/// An executor that is called directly.
 pub(super) struct Here {
     hand: Arc<dyn HostExecutor>,
     name: String,
-    /// Sites whose stages take no time.
+    /// Sites whose stages run on a virtual clock.
     virtual_sites: Mutex<BTreeSet<SiteId>>,
 }
 
@@ -77,7 +77,7 @@ impl Here {
     }
 }
 
-/// What this host calls itself.
+/// This host's own name.
 pub(crate) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

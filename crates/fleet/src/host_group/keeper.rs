@@ -1,4 +1,4 @@
-//! The thread that looks after all pipes of a host group.
+//! The thread that services all pipes of a host group.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::HostGroupSettings;
 use crate::link::Wire;
 
-/// Between two looks while something waits to be sent.
+/// Between two rounds while data waits to be sent.
 const SOON: Duration = Duration::from_millis(2);
-/// Between two looks otherwise.
+/// Between two rounds otherwise.
 const LATER: Duration = Duration::from_millis(20);
 
 pub(super) struct Keeper {
@@ -48,18 +48,18 @@ pub(super) fn start(wires: Vec<Arc<Wire>>, settings: HostGroupSettings) -> Keepe
         }
     };
     let thread = std::thread::Builder::new().name("fleet-keeper".to_owned()).spawn(keep);
-    // Without it no member is heard of, and all are lost soon, with a reason.
+    // Without it no member is heard, so all are soon lost, with a reason.
     Keeper { over, thread: Mutex::new(thread.ok()) }
 }
 
-/// What carried a lost agent's pipe may go on to remove what it made; then it is ended.
+/// The process behind a lost agent's pipe may first remove what it created; then it is ended.
 fn end_lost(wire: &Arc<Wire>, settings: HostGroupSettings) {
     let wire = Arc::clone(wire);
-    // Without a thread it is ended with the host group.
+    // Without a thread, it ends with the host group.
     aside(move || wire.end_process(settings.farewell));
 }
 
-/// Does something that may take a moment, while all others are looked after.
+/// Runs something slow without delaying the others.
 fn aside(work: impl FnOnce() + Send + 'static) {
     let _ = std::thread::Builder::new().name("farewell".to_owned()).stack_size(128 << 10).spawn(work);
 }
@@ -69,7 +69,7 @@ impl Keeper {
         self.over.store(true, Ordering::Relaxed);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            // It panics as little as it waits.
+            // A panic in it needs no handling here.
             let _ = thread.join();
         }
     }

@@ -17,10 +17,10 @@ use crate::message::{Hello, ToAgent, Welcome, encode};
 use crate::order::{Act, HostRefusal, OpenOrder, Reply, SiteFacts, SiteId};
 use crate::seen::{FleetEvent, Trouble};
 
-/// An agent of this process says hello within so long.
+/// An agent in this process says hello within this time.
 const GREETING: Duration = Duration::from_secs(10);
 
-/// All of them, and the thread that looks after their pipes.
+/// All members, and the thread that services their pipes.
 pub(super) struct Many {
     pub(super) wires: Vec<Arc<Wire>>,
     pub(super) settings: HostGroupSettings,
@@ -30,11 +30,11 @@ pub(super) struct Many {
     ended: AtomicBool,
 }
 
-/// What is known of a target that a member opened.
+/// What is known of a target opened by a member.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Site {
     pub(super) virtual_clock: bool,
-    /// The longest that opening sessions, and the longest that an operation may take, together.
+    /// Timeouts of opening sessions and of an operation, added.
     pub(super) patience: Duration,
 }
 
@@ -61,7 +61,7 @@ impl Many {
                         Wire::gone(name, &why)
                     },
                     |link| {
-                        // It is new, and nobody else gives it a number.
+                        // It is new, and nothing else numbers it.
                         let _ = link.wire.member.set(number);
                         Arc::clone(&link.wire)
                     },
@@ -115,7 +115,7 @@ impl Many {
         self.wires.iter().map(|wire| wire.clock(now)).collect()
     }
 
-    /// A number for a question or a stage.
+    /// A number for a request or a stage.
     pub(super) fn id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
@@ -167,7 +167,7 @@ impl Many {
         answers
     }
 
-    /// Asks all of them at once, and waits for the last.
+    /// Sends all requests at once, and waits for the last reply.
     fn ask(&self, questions: Vec<(usize, ToAgent)>) -> Answers<Reply> {
         let (sender, answers) = std::sync::mpsc::channel();
         let asked: Vec<usize> = questions.iter().map(|(at, _)| *at).collect();
@@ -210,7 +210,7 @@ impl Many {
             .collect()
     }
 
-    /// It is lost.
+    /// Marks a member as lost.
     pub(super) fn lose(&self, at: usize, why: &str) -> Trouble {
         self.wires[at].lose(why);
         Trouble::Lost(self.wires[at].lost().unwrap_or(why).to_owned())
@@ -227,7 +227,7 @@ impl Many {
             wire.wait_for_end(self.settings.farewell.saturating_sub(passed));
         }
         self.keeper.end();
-        // All were told; those that stay are waited for side by side.
+        // All were told; those that stay are waited for in parallel.
         let next = AtomicU64::new(0);
         std::thread::scope(|scope| {
             for _ in 0..self.wires.len().min(16) {
@@ -247,13 +247,14 @@ impl Drop for Many {
     }
 }
 
-/// Histograms are large (about 300 KiB) and come and go with each agent's intervals. After the first few glibc would serve them from
-/// its heap, which breaks into pieces and never shrinks; straight from the kernel they are given back at once.
+/// Histograms are large (about 300 KiB) and short-lived: they come and go with each agent's intervals. After the first
+/// few, glibc would allocate them from its heap, which fragments and never shrinks; mapped directly, they are returned
+/// at once.
 fn give_histograms_back() {
     #[cfg(target_env = "gnu")]
     {
         const LARGE: libc::c_int = 128 << 10;
-        // SAFETY: it changes how memory is got from now on, and touches none.
+        // SAFETY: it changes how memory is allocated from now on, and touches none.
         unsafe {
             libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
         }
@@ -264,13 +265,13 @@ fn milliseconds(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// An agent of this very process, behind a pipe as the others.
+/// An agent in this very process, behind a pipe like the others.
 fn here(hand: Arc<dyn HostExecutor>) -> crate::link::Greeting {
     let name = super::host_name();
     let failed = |error: std::io::Error| (name.clone(), format!("no pipe can be made: {error}"));
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
     let (input, output): (OwnedFd, OwnedFd) = (theirs.try_clone().map_err(failed)?.into(), theirs.into());
-    // It ends with its pipe, and lives on only to remove what was made.
+    // It ends with its pipe, and lives on only to remove what was created.
     let run = move || serve(input, output, hand, Hello::own(Vec::new()), &Leaving::default());
     std::thread::Builder::new().name("agent".to_owned()).spawn(run).map_err(failed)?;
     let ends = Ends {

@@ -1,4 +1,4 @@
-//! What came of a stage, over all its members.
+//! The outcome of a stage, over all its members.
 
 use std::time::Duration;
 
@@ -9,29 +9,29 @@ use super::many::{Many, Site};
 use crate::order::HostRefusal;
 use crate::seen::{HostGroupResult, PartResult};
 
-/// Starts that lie further from the common one are not believed, in nanoseconds.
+/// Starts further than this from the common one are considered invalid, in nanoseconds.
 const BELIEVED_NS: u64 = 1_000_000_000;
-/// Members that are named when all are lost.
+/// Members named when all are lost.
 const MAX_NAMED: usize = 3;
 
-/// One member's part of a stage under way.
+/// One member's part of a running stage.
 pub(super) struct Part {
     pub(super) member: usize,
     pub(super) name: String,
     pub(super) site: Site,
-    /// The longest that it may take from the start on; `None`: as long as operations end.
+    /// Maximum time from the start; `None`: as long as operations complete.
     pub(super) limit: Option<Duration>,
-    /// When it said last that operations had ended, on this side's clock.
+    /// When it last reported completed operations, on this side's clock.
     pub(super) moved_ns: u64,
     pub(super) ready: bool,
-    /// It was told the start.
+    /// It was told the start time.
     pub(super) began: bool,
-    /// Nothing more comes.
+    /// No more messages will come.
     pub(super) ended: bool,
     pub(super) result: Option<Box<StageResult>>,
     pub(super) refusal: Option<HostRefusal>,
     pub(super) lost: Option<String>,
-    /// What its intervals say so far.
+    /// Sum of its intervals so far.
     sum: Interval,
 }
 
@@ -53,13 +53,13 @@ impl Part {
         }
     }
 
-    /// A result came: what the intervals said is not needed any more.
+    /// Stores the result: the sum of the intervals is no longer needed.
     pub(super) fn finish(&mut self, result: Box<StageResult>) {
         self.result = Some(result);
         self.sum = Interval::default();
     }
 
-    /// Takes an interval into account, should no result come.
+    /// Adds an interval, in case no result arrives.
     pub(super) fn add(&mut self, interval: &Interval) {
         if interval.ok() + interval.failed() > 0 {
             self.moved_ns = reactor::clock::now_ns();
@@ -69,7 +69,7 @@ impl Part {
     }
 }
 
-/// Adds up what the members found.
+/// Merges the members' results.
 pub(super) fn sum_up(
     many: &Many,
     parts: Vec<Part>,
@@ -93,14 +93,14 @@ pub(super) fn sum_up(
         match (&part.result, part.began) {
             (Some(result), _) => add(&mut whole, StageResult::clone(result)),
             (None, true) => {
-                // What it wrote went with it; of the others it is known.
+                // Its written data is lost with it; that of the others is known.
                 let left = whole.as_ref().map(|whole| whole.left);
                 add(&mut whole, StageResult::of_intervals(part.sum.clone()));
                 if let (Some(whole), Some(left)) = (&mut whole, left) {
                     whole.left = left;
                 }
             }
-            // Lost before the start: it took no part.
+            // Lost before the start: it did not take part.
             (None, false) => {}
         }
     }
@@ -121,7 +121,7 @@ pub(super) fn sum_up(
     whole.started_ns = starts.iter().map(|(first, _)| *first).min().unwrap_or(0);
     let last = starts.iter().map(|(_, last)| *last).max().unwrap_or(0);
     whole.start_skew_ns = last.saturating_sub(whole.started_ns);
-    // Any two may be off by what is not known of both.
+    // The errors of any two clocks may add up.
     uncertainties.sort_unstable_by(|a, b| b.cmp(a));
     let skew_uncertainty_ns = if uncertainties.len() < 2 { 0 } else { uncertainties[0] + uncertainties[1] };
     let start_skew_ns = whole.start_skew_ns;
@@ -135,7 +135,7 @@ fn add(whole: &mut Option<StageResult>, result: StageResult) {
     }
 }
 
-/// The first that said no, by name; one that was only stopped comes after one that has a reason.
+/// The first refusal, with the member's name; one that was merely stopped comes after one that has a reason.
 fn refused(parts: &[Part]) -> Option<HostRefusal> {
     let refusals = || parts.iter().filter_map(|part| Some((part, part.refusal.as_ref()?)));
     let (part, refusal) = refusals().find(|(_, refusal)| !refusal.stopped).or_else(|| refusals().next())?;

@@ -1,4 +1,4 @@
-//! A stage of many members: one start, one stop, intervals merged as they come.
+//! A stage of many members: one start, one stop, intervals merged as they arrive.
 
 mod ending;
 
@@ -16,21 +16,22 @@ use crate::message::{ToAgent, encode};
 use crate::order::{HostRefusal, StageRequest};
 use crate::seen::{HostGroupResult, StageUpdate};
 
-/// How often it is looked whether to stop, and who is lost.
+/// How often to check whether to stop, and who is lost.
 const LOOK: Duration = Duration::from_millis(20);
-/// A measurement may take so much longer than was planned, besides what its operations may take.
+/// Time beyond the plan that a measurement may take, besides the operation timeout.
 const OVERTIME: Duration = Duration::from_secs(120);
-/// Between the last member's readiness and the common start: for threads to wake up, here and there, on hosts that are busy too.
+/// Between the last member's readiness and the common start: time for threads to wake up, on both sides and on busy
+/// hosts.
 const LEAD_NS: u64 = 50_000_000;
-/// And at most, however slow the pipes are.
+/// The maximum, however slow the pipes are.
 const MAX_LEAD_NS: u64 = 5_000_000_000;
-/// Intervals that wait for a member's part; then they are shown without it.
+/// Intervals that may wait for a member's part; after that they are shown without it.
 const MAX_WAITING: usize = 30;
 
-/// News that waits to be taken; then those that have more wait, and do not read on.
+/// Maximum queued news; senders of more wait and stop reading.
 const MAX_NEWS: usize = 128;
 
-/// A place at a rendezvous, given up when the stage does not come.
+/// A seat at a rendezvous, given up when the stage does not come.
 struct Seat(Option<Rendezvous>);
 
 impl Drop for Seat {
@@ -41,24 +42,24 @@ impl Drop for Seat {
     }
 }
 
-/// A stage under way.
+/// A running stage.
 struct Stage<'a> {
     many: &'a Many,
     id: u64,
     control: &'a Control,
     parts: Vec<Part>,
-    /// Places in `parts`, by member number.
+    /// Indices into `parts`, by member number.
     places: HashMap<usize, usize>,
     merger: Merger,
-    /// The interval after the last one that was shown whole.
+    /// The interval after the last one shown as a whole.
     shown: u32,
     /// When it was ordered, on this side's clock.
     ordered_ns: u64,
-    /// The common start, once it is named.
+    /// The common start, once set.
     start_ns: Option<u64>,
-    /// Before the measured window, the longest of the members.
+    /// The longest time before the measured window, over all members.
     warm_up_ns: u64,
-    /// Length of the intervals, once one came.
+    /// Length of the intervals, once one has arrived.
     interval_ns: u64,
     finish_sent: bool,
     stop_sent_ns: Option<u64>,
@@ -136,12 +137,12 @@ impl<'a> Stage<'a> {
         &self.many.wires[self.parts[place].member]
     }
 
-    /// Those that have not ended.
+    /// Parts that have not ended.
     fn going(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.parts.len()).filter(|place| !self.parts[*place].ended)
     }
 
-    /// Sends the same to all that have not ended.
+    /// Sends the same message to all that have not ended.
     fn tell_all(&self, message: &ToAgent, lockstep_only: bool) {
         let body = encode(message);
         for place in self.going().filter(|place| !lockstep_only || self.parts[*place].site.virtual_clock) {
@@ -181,10 +182,10 @@ impl<'a> Stage<'a> {
         self.going().next().is_some() && self.going().all(|place| self.parts[place].ready)
     }
 
-    /// Names the common start, and tells each member on its own clock.
+    /// Sets the common start, and tells each member in terms of its own clock.
     fn go(&mut self, seat: &mut Seat) {
         let now = reactor::clock::now_ns();
-        // The same for all stages of a group, whoever takes part in them.
+        // The same for all stages of a group, whichever members take part.
         let clocks = self.many.wires.iter().filter(|wire| wire.lost().is_none());
         let slowest = clocks.filter_map(|wire| wire.clock(now)).map(|c| c.round_trip_ns + c.uncertainty_ns);
         let lead_ns = (LEAD_NS + 2 * slowest.max().unwrap_or(0)).min(MAX_LEAD_NS);
@@ -221,7 +222,7 @@ impl<'a> Stage<'a> {
                 observer(StageUpdate::Part { member, interval: &interval });
                 self.interval_ns = self.interval_ns.max(interval.length_ns);
                 self.parts[place].add(&interval);
-                // One that was shown without this part already is not shown again.
+                // An interval already shown without this part is not shown again.
                 if interval.index >= self.shown {
                     self.merge(observer, |merger, show| merger.add(place as u32, &interval, show));
                 }
@@ -236,13 +237,13 @@ impl<'a> Stage<'a> {
             News::Refused(refusal) => {
                 self.parts[place].refusal = Some(refusal);
                 self.end(place, observer);
-                // Whatever it is, the others are not to go on without it.
+                // Whatever it is, the others must not continue without it.
                 self.stop();
             }
         }
     }
 
-    /// A member hands in nothing more.
+    /// Records that a member will send nothing more.
     fn end(&mut self, place: usize, observer: &mut dyn FnMut(StageUpdate<'_>)) {
         self.parts[place].ended = true;
         self.merge(observer, |merger, show| merger.finish(place as u32, show));

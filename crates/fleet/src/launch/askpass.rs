@@ -1,9 +1,9 @@
-//! A password on its way to ssh: never in arguments, environment, files or logs.
+//! Passes a password to ssh: never in arguments, environment, files or logs.
 //!
-//! ssh runs the program that `SSH_ASKPASS` names, which is this program again. It finds in its environment where a socket
-//! is, in a directory that only this user can enter, and gets the password there: once the other side has seen by the
-//! kernel's word (`SO_PEERCRED`) that it is the same user's and the child of an ssh that was started for this fleet. The
-//! ssh of a jump host is no such child, so that the password of the hosts is not told to it.
+//! ssh runs the program that `SSH_ASKPASS` names, which is this program again. Its environment names a socket in a
+//! directory that only this user can enter, and it gets the password there, after the other side has verified through
+//! the kernel (`SO_PEERCRED`) that it belongs to the same user and is the child of an ssh started for this fleet. The
+//! ssh of a jump host is no such child, so it does not receive the hosts' password.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -19,16 +19,16 @@ use std::time::Duration;
 
 use provision::ApiSecret;
 
-/// Says where the socket is. Not a secret: only this user's processes of the right parent get an answer there.
+/// Names the socket. Not a secret: only this user's processes with the right parent get an answer there.
 const SOCKET_VARIABLE: &str = "MANOMETER_ASKPASS_SOCKET";
 
-/// The longest question that is read, and answer.
+/// Maximum length of a question or answer.
 const MAX_BYTES: u64 = 4096;
 
 /// How long each side waits for the other.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What ssh is to be told when it asks. The directory and the socket go when this is dropped.
+/// Answers ssh's password prompts. Dropping it removes the directory and the socket.
 #[derive(Debug)]
 pub(super) struct Askpass {
     directory: PathBuf,
@@ -40,10 +40,10 @@ pub(super) struct Askpass {
 }
 
 impl Askpass {
-    /// Begins to answer.
+    /// Starts answering.
     ///
     /// # Errors
-    /// There is no place for the socket: one line.
+    /// The socket cannot be created: one line.
     pub(super) fn begin(password: ApiSecret, program: &Path) -> Result<Askpass, String> {
         let directory = private_directory()?;
         let cannot = |error: std::io::Error| {
@@ -69,7 +69,7 @@ impl Askpass {
                 }
             })
             .map_err(cannot)?;
-        // The link below /proc leads to the very program that runs, also from another process.
+        // The link below /proc leads to the very program that is running, also from another process.
         let program = match program.to_str() {
             Some("/proc/self/exe") => PathBuf::from(format!("/proc/{}/exe", std::process::id())),
             _ => program.to_owned(),
@@ -77,7 +77,7 @@ impl Askpass {
         Ok(Askpass { directory, program, allowed, ended, thread: Some(thread) })
     }
 
-    /// Makes a command of ssh ask here.
+    /// Configures an ssh command to ask here.
     pub(super) fn equip(&self, command: &mut Command) {
         command
             .env("SSH_ASKPASS", &self.program)
@@ -85,7 +85,7 @@ impl Askpass {
             .env(SOCKET_VARIABLE, socket_in(&self.directory));
     }
 
-    /// Lets the children of this process have the password.
+    /// Allows the children of this ssh process to get the password.
     pub(super) fn allow(&self, ssh: u32) {
         self.allowed.lock().unwrap_or_else(PoisonError::into_inner).insert(ssh);
     }
@@ -120,7 +120,7 @@ fn private_directory() -> Result<PathBuf, String> {
     Err(format!("no directory for the socket of ssh's password questions can be made in {last}; set TMPDIR"))
 }
 
-/// Answers one question, if the one who asks may.
+/// Answers one question, if the caller is allowed to ask.
 fn answer(mut stream: UnixStream, password: &ApiSecret, allowed: &Mutex<HashSet<u32>>) {
     let patient = stream.set_nonblocking(false).is_ok()
         && stream.set_read_timeout(Some(PATIENCE)).is_ok()
@@ -143,14 +143,14 @@ fn may_ask(stream: &UnixStream, allowed: &Mutex<HashSet<u32>>) -> bool {
     parent.is_some_and(|parent| allowed.lock().unwrap_or_else(PoisonError::into_inner).contains(&parent))
 }
 
-/// The parent of a process (proc(5): the second field behind the name in brackets).
+/// The parent of a process (proc(5): the second field after the name in parentheses).
 fn parent_of(process: i32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     status.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Whether ssh asks for a password to log in with: not for a yes to a host's key, not for a key's passphrase, and not for
-/// a new password because the old one is over.
+/// Whether ssh asks for a login password: not for the confirmation of a host key, not for a key's passphrase, and not
+/// for a new password because the old one has expired.
 fn asks_for_password(question: &str) -> bool {
     let question = question.trim().to_lowercase();
     let other = ["yes/no", "passphrase", "new password", "retype", "current", "old password", "one-time"];
@@ -159,7 +159,7 @@ fn asks_for_password(question: &str) -> bool {
         && !other.iter().any(|word| question.contains(word))
 }
 
-/// What this program does when ssh runs it to ask: `None` when it was not started so. To be called before anything else.
+/// The askpass role of this program: `None` when ssh did not start it to ask. To be called before anything else.
 pub fn askpass() -> Option<ExitCode> {
     let socket = std::env::var_os(SOCKET_VARIABLE)?;
     std::env::var_os("SSH_ASKPASS")?;
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(mode & 0o777, 0o700);
         let socket = socket_in(&askpass.directory);
         let question = OsString::from("me@a's password: ");
-        // This process is the child of whoever runs the tests.
+        // This process is the child of the test runner.
         let refused = fetch(&socket, &question).unwrap_err();
         assert_eq!(refused, "manometer does not answer: me@a's password:\n");
         askpass.allow(std::os::unix::process::parent_id());

@@ -43,9 +43,9 @@ pub(super) fn launch(
     })
 }
 
-/// `{host}` and `{index}` in one word; there is no shell, so nothing is quoted.
+/// Substitutes `{host}` and `{index}` in one word; there is no shell, so nothing is quoted.
 fn put_in(word: &str, host: &str, index: usize) -> String {
-    // Index first: a host's name is not looked through again.
+    // Index first, so that a host's name is not substituted again.
     word.replace("{index}", &index.to_string()).replace("{host}", host)
 }
 

@@ -1,10 +1,10 @@
-//! This program on a host where it is not yet: copied through the very ssh that runs it, and its hash looked at there.
+//! Gets this program onto a host that lacks it: copied through the same ssh that runs it, with its hash verified there.
 //!
-//! One login does all: a small script for `sh` says whether the right program is there, takes it from its standard input
-//! when it is not, and becomes the agent. Its lines carry a number drawn for this start, so that whatever the host's shell
-//! prints at a login is not taken for them.
+//! One login does everything: a small `sh` script reports whether the right program is there, reads it from standard
+//! input if not, and becomes the agent. Its lines carry a random number of this start, so that output of the host's
+//! login shell is not mistaken for them.
 //!
-//! What is sent is compressed when the host has gzip, and its hash is that of the program itself.
+//! The program is sent compressed if the host has gzip; the hash is that of the uncompressed program.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,28 +18,28 @@ use super::gzip;
 use super::process::{Launched, printable};
 use super::sending::Sending;
 
-/// Lines of something else that are read over before the script's.
+/// Maximum foreign lines skipped before the script's.
 const MAX_OTHER_LINES: usize = 1000;
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const PART_BYTES: usize = 1 << 18;
 
-/// The agent's program: here to be copied, or there already.
+/// The agent's program: to be copied from here, or already there.
 pub(super) struct Program {
-    /// Its path on the hosts; empty: below the user's cache directory there.
+    /// Its path on the hosts; empty: in the user's cache directory there.
     there: String,
     here: PathBuf,
     version: String,
     sha256: String,
     bytes: u64,
-    /// The program compressed, once a host wants it: the same for all.
+    /// The compressed program, made when the first host needs it: the same for all.
     packed: OnceLock<Result<Vec<u8>, String>>,
-    /// What begins the script's lines.
+    /// Prefix of the script's lines.
     mark: String,
 }
 
 impl Program {
-    /// A program of this host, to be copied to others.
+    /// A program on this host, to be copied to others.
     ///
     /// # Errors
     /// It cannot be read: one line.
@@ -69,14 +69,14 @@ impl Program {
         })
     }
 
-    /// A program that the hosts have.
+    /// A program that the hosts already have.
     pub(super) fn there(path: &str) -> Program {
         let (here, version, sha256) = (PathBuf::new(), String::new(), String::new());
         let packed = OnceLock::new();
         Program { there: path.to_owned(), here, version, sha256, bytes: 0, packed, mark: mark() }
     }
 
-    /// The program in gzip's format, made for the first host that wants it.
+    /// The program in gzip format, made for the first host that needs it.
     fn packed(&self) -> Result<&[u8], String> {
         let made = self.packed.get_or_init(|| {
             let made = File::open(&self.here).and_then(gzip::compress);
@@ -90,14 +90,15 @@ fn mark() -> String {
     format!("manometer-{:016x}", fastrand::u64(..))
 }
 
-/// What runs on the host. `$1` mark, `$2` version, `$3` SHA-256, `$4` path or nothing, then the agent's arguments. It has no
-/// single quote, backslash, exclamation mark or newline, so that it passes through any login shell (also csh and fish)
-/// within single quotes.
+/// The script that runs on the host. `$1` mark, `$2` version, `$3` SHA-256, `$4` path or nothing, then the agent's
+/// arguments. It has no single quote, backslash, exclamation mark or newline, so that it passes through any login shell
+/// (also csh and fish) within single quotes.
 ///
-/// When it needs the program it says in which form, and reads a line with the length in bytes, and then this many bytes.
+/// If it needs the program, it says in which form, then reads a line with the length in bytes, and then that many
+/// bytes.
 ///
-/// Programs that nobody has used for a week go. A copy has a name of its own until its hash was seen, and then takes its
-/// place at once: hosts that share a home directory, and fleets that start together, do not disturb each other.
+/// Copies unused for a week are deleted. A copy has a temporary name until its hash is verified, then is renamed
+/// atomically: hosts that share a home directory, and fleets that start together, do not disturb each other.
 const SCRIPT: &str = "m=$1; v=$2; h=$3; b=$4; shift 4; umask 077; \
 say() { echo \"$m $*\"; }; \
 sum() { if command -v sha256sum >/dev/null 2>&1; then sha256sum; \
@@ -121,7 +122,7 @@ chmod 755 \"$t\" && mv -f \"$t\" \"$b\" || { clean; say cannot keep \"$b\"; exit
 trap - EXIT HUP INT TERM; say copied; fi; fi; \
 say ready; exec \"$b\" \"$@\"";
 
-/// The command for the host's login shell, whichever that is.
+/// The command for the host's login shell, whichever it is.
 pub(super) fn remote_command(program: &Program, agent: &[String]) -> String {
     let given = [&program.mark, &program.version, &program.sha256, &program.there];
     let words = given.into_iter().chain(agent).map(|word| quoted(word));
@@ -129,13 +130,13 @@ pub(super) fn remote_command(program: &Program, agent: &[String]) -> String {
     format!("exec /bin/sh -c {} manometer {}", quoted(SCRIPT), words.join(" "))
 }
 
-/// A word as every login shell reads it back.
+/// Quotes a word for any login shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\"'\"'"))
 }
 
-/// Sees the script through until the agent has said its first byte; `true` when the program was copied. `say` is told how
-/// far a copy is that takes long.
+/// Follows the script until the agent's first byte; `true` when the program was copied. `say` receives the progress of
+/// a long copy.
 ///
 /// # Errors
 /// What came back, in one line.
@@ -191,13 +192,13 @@ pub(super) fn begin(
     }
 }
 
-/// The kernel and processor of this host, as `uname -sm` says them.
+/// The kernel and CPU architecture of this host, as printed by `uname -sm`.
 fn machine() -> String {
     let name = rustix::system::uname();
     format!("{} {}", name.sysname().to_string_lossy(), name.machine().to_string_lossy())
 }
 
-/// Sends the program in the form that the host wants.
+/// Sends the program in the form that the host asked for.
 fn send(
     launched: &mut Launched,
     program: &Program,

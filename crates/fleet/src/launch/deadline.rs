@@ -1,10 +1,10 @@
-//! Until when something is waited for.
+//! Limits of waiting.
 
 use std::time::Duration;
 
 use reactor::clock;
 
-/// An end of waiting: a moment, or the user's wish.
+/// When to stop waiting: at a time, or at the user's request.
 pub struct Deadline<'a> {
     at_ns: u64,
     patience: Duration,
@@ -12,13 +12,13 @@ pub struct Deadline<'a> {
 }
 
 impl<'a> Deadline<'a> {
-    /// So long from now, or until `stop` says so.
+    /// After this time, or when `stop` says so.
     pub fn after(patience: Duration, stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
         let ns = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
         Self { at_ns: clock::now_ns().saturating_add(ns), patience, stop }
     }
 
-    /// What is left.
+    /// The time left.
     pub fn left(&self) -> Duration {
         Duration::from_nanos(self.at_ns.saturating_sub(clock::now_ns()))
     }

@@ -7,19 +7,19 @@ use miniz_oxide::deflate::core::{
     CompressorOxide, TDEFLFlush, TDEFLStatus, compress_to_output, create_comp_flags_from_zip_params,
 };
 
-/// Programs become a tenth smaller at level 6, which takes three times as long.
+/// Level 6 makes programs a tenth smaller and takes three times as long.
 const LEVEL: i32 = 1;
 
-/// Raw DEFLATE, without zlib's header: gzip has its own.
+/// Raw DEFLATE without zlib's header: gzip has its own.
 const RAW_WINDOW_BITS: i32 = -15;
 
 /// Magic number, method DEFLATE, no flags, no modification time, fastest compression, Unix (RFC 1952, section 2.3).
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3];
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const PART_BYTES: usize = 1 << 18;
 
-/// Everything that `from` yields, compressed, as one gzip member.
+/// Compresses everything read from `from`, as one gzip member.
 ///
 /// # Errors
 /// Reading fails.
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// What the gzip of this host makes of it.
+    /// Uncompressed by this host's gzip.
     fn unpacked(packed: &[u8]) -> Vec<u8> {
         let mut child = Command::new("gzip")
             .arg("-dc")
@@ -91,7 +91,7 @@ mod tests {
         assert!(compress(text.as_bytes()).unwrap().len() < text.len() / 50);
     }
 
-    /// Gives its bytes in parts of any length, and is interrupted between them.
+    /// Yields its bytes in parts of any length, with interruptions between them.
     struct Pieces<'a>(&'a [u8], Vec<usize>);
 
     impl Read for Pieces<'_> {

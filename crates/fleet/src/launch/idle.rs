@@ -1,4 +1,4 @@
-//! Waiting as the first process of a pod, so that agents can be started beside it.
+//! Waits as the first process of a pod, so that agents can be started in it.
 
 use std::io;
 use std::path::Path;
@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-/// How often it is looked whether somebody is there.
+/// How often to check for other processes.
 const TICK: Duration = Duration::from_secs(1);
 /// How long agents may take to clean up after SIGTERM: less than the pod's grace period.
 const PATIENCE: Duration = Duration::from_secs(super::kubernetes::GRACE_S - 20);
 
-/// Waits until SIGTERM or SIGINT comes, or until no other process was in this pod for `quiet_s` seconds. Before it
-/// returns, all others in the pod are asked to end (SIGTERM) and waited for: a pod that is deleted takes its first
-/// process's end for the end of all, and an agent has files to remove.
+/// Waits until SIGTERM or SIGINT arrives, or until this pod had no other process for `quiet_s` seconds. Before it
+/// returns, it asks all other processes in the pod to end (SIGTERM) and waits for them: when a pod is deleted, the end
+/// of its first process ends all others, and an agent has files to remove.
 ///
-/// Where it is not the first process (outside a container), other processes are left alone and `quiet_s` counts from
+/// Where it is not the first process (outside a container), it leaves other processes alone, and `quiet_s` counts from
 /// the start.
 ///
-/// To be called before other threads are there: they would take the signals.
+/// To be called before other threads exist: they would receive the signals.
 ///
 /// # Errors
 /// Signals cannot be waited for, or `/proc` cannot be read.
@@ -42,7 +42,7 @@ pub fn idle(quiet_s: u64) -> io::Result<()> {
     if first { end_others(&signals) } else { Ok(()) }
 }
 
-/// Asks all other processes to end and waits for it.
+/// Asks all other processes to end and waits for that.
 fn end_others(signals: &Signals) -> io::Result<()> {
     let begin = reactor::clock::now_ns();
     let mut asked = Vec::new();
@@ -66,12 +66,12 @@ fn end_others(signals: &Signals) -> io::Result<()> {
     }
 }
 
-/// Children that became ours because nobody else waits for them.
+/// Reaps orphans that became our children.
 fn reap() {
     while let Ok(Some(_)) = waitpid(None, WaitOptions::NOHANG) {}
 }
 
-/// The processes that are seen in `proc`, without this one and without those that have ended.
+/// The live processes in `proc` other than this one.
 fn others(proc: &Path) -> io::Result<Vec<i32>> {
     let own = std::process::id() as i32;
     let mut pids = Vec::new();
@@ -79,9 +79,9 @@ fn others(proc: &Path) -> io::Result<Vec<i32>> {
         let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
             continue;
         };
-        // One that is gone meanwhile has no `stat`.
+        // One that has just ended has no `stat`.
         let Ok(stat) = std::fs::read_to_string(proc.join(pid.to_string()).join("stat")) else { continue };
-        // proc(5): the state follows the name, which is in brackets and may itself hold some.
+        // proc(5): the state follows the name, which is in parentheses and may itself contain some.
         let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
         if pid != own && !matches!(state, Some('Z' | 'X' | 'x')) {
             pids.push(pid);
@@ -90,15 +90,15 @@ fn others(proc: &Path) -> io::Result<Vec<i32>> {
     Ok(pids)
 }
 
-/// SIGTERM and SIGINT, kept from what they do otherwise. The first process of a container has no default action for
-/// them: without this they would be lost, and the pod killed at the end of its grace period.
+/// SIGTERM and SIGINT, blocked from their default actions. For the first process of a container the kernel ignores them
+/// by default: without this they would be lost, and the pod killed at the end of its grace period.
 struct Signals(libc::sigset_t);
 
 impl Signals {
     fn block() -> io::Result<Self> {
         // SAFETY: a sigset_t may hold any bits; sigemptyset sets all of them.
         let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
-        // SAFETY: `set` lives across the calls and is no other's.
+        // SAFETY: `set` lives across the calls and is not shared.
         let code = unsafe {
             libc::sigemptyset(&raw mut set);
             libc::sigaddset(&raw mut set, libc::SIGTERM);
@@ -108,13 +108,13 @@ impl Signals {
         if code == 0 { Ok(Self(set)) } else { Err(io::Error::from_raw_os_error(code)) }
     }
 
-    /// Waits for one of them; false when none came in time.
+    /// Waits for one of them; false when none arrived in time.
     fn wait(&self, longest: Duration) -> io::Result<bool> {
         let time = libc::timespec {
             tv_sec: longest.as_secs() as libc::time_t,
             tv_nsec: libc::c_long::from(longest.subsec_nanos() as i32),
         };
-        // SAFETY: both pointers are to values that live across the call; no information is asked for.
+        // SAFETY: both pointers are to values that live across the call; no information is requested.
         let signal = unsafe { libc::sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const time) };
         if signal >= 0 {
             return Ok(true);

@@ -8,7 +8,7 @@ use super::process::Launched;
 use super::start::start_all;
 use super::{LaunchError, LaunchSettings};
 
-/// How many are started at a time: starting is a matter of the processor.
+/// Agents started concurrently: starting is limited by the CPU.
 const AT_ONCE: usize = 16;
 
 pub(super) fn launch(count: u32, settings: &LaunchSettings<'_>) -> Result<Vec<Launched>, LaunchError> {

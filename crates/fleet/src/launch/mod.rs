@@ -1,7 +1,7 @@
-//! Starting agents with the tools that people run already.
+//! Starts agents with tools that people already use.
 //!
-//! Whatever the tool, an agent is a process of this host whose standard input and output are the pipe. It is given back
-//! once it has said its first byte, so that a tool that starts and never gets there is found here, with what it printed.
+//! With every tool, an agent is a process of this host whose standard input and output are the pipe. It is returned
+//! after its first byte, so that a tool that starts but never gets there is detected here, with its output.
 
 mod askpass;
 mod command;
@@ -29,32 +29,32 @@ pub use deadline::Deadline;
 pub use idle::idle;
 pub use process::{AgentProcess, Launched};
 
-/// Where a launcher tells people what it waits for, and afterwards what it could not give back.
+/// Where a launcher tells people what it waits for, and at the end what it could not release.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// How agents are started, whatever starts them.
+/// How agents are started, for all launchers.
 pub struct LaunchSettings<'a> {
     /// This program, as `local` starts it and `ssh` copies it.
     pub program: PathBuf,
     /// The arguments that make it an agent.
     pub agent: Vec<String>,
-    /// The program's version: part of the path on hosts that it is copied to.
+    /// The program's version: part of its path on hosts that it is copied to.
     pub version: String,
-    /// The password for ssh, when a password is to be used.
+    /// The password for ssh, if one is used.
     pub password: Option<ApiSecret>,
-    /// The longest that starting all agents may take.
+    /// Timeout of starting all agents.
     pub start_timeout: Duration,
-    /// A directory in which ssh, srun and the like are looked for; `None`: those on the PATH.
+    /// A directory to search for ssh, srun and the like; `None`: the PATH.
     pub tools: Option<PathBuf>,
-    /// Says that the user wants no agents any more.
+    /// Whether the user has cancelled.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl<'a> LaunchSettings<'a> {
-    /// The settings of a program that is started with `agent` as its only argument.
+    /// Settings for a program that is started with `agent` as its only argument.
     pub fn new(version: &str, start_timeout: Duration, stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Self {
-            // The very program that runs, also when another has taken its name meanwhile.
+            // The very program that is running, even if another has replaced its file.
             program: PathBuf::from("/proc/self/exe"),
             agent: vec!["agent".to_owned()],
             version: version.to_owned(),
@@ -70,13 +70,13 @@ impl<'a> LaunchSettings<'a> {
     }
 }
 
-/// Why there are no agents.
+/// Why the agents could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// What was asked for cannot be: wrong usage.
+    /// The request is impossible: a usage error.
     #[error("{0}")]
     Input(String),
-    /// The tool that starts them all failed.
+    /// The tool that starts all of them failed.
     #[error("{0}")]
     Tool(String),
     /// Some hosts could not be started.
@@ -94,7 +94,7 @@ pub struct HostFailure {
 }
 
 impl LaunchError {
-    /// One line for each thing that went wrong.
+    /// One line per problem.
     pub fn lines(&self) -> Vec<String> {
         match self {
             Self::Input(text) | Self::Tool(text) => vec![text.clone()],
@@ -107,10 +107,10 @@ fn lines(failures: &[HostFailure]) -> Vec<String> {
     failures.iter().map(|failure| format!("{}: {}", failure.name, failure.text)).collect()
 }
 
-/// Starts the agents of a fleet, all at once. Each is ended when its [`AgentProcess`] is dropped, and what the launcher
-/// holds for all of them (an allocation, a job) is given back with the last.
+/// Starts the agents of a fleet, all at once. Each is ended when its [`AgentProcess`] is dropped; what the launcher
+/// holds for all of them (an allocation, a job) is released with the last.
 ///
-/// # Errors
+/// One line for each host that could not be started; no agent is left running then.
 /// One line for each host that could not be started; no agent stays then.
 pub fn launch(
     launcher: &Launcher,

@@ -1,4 +1,4 @@
-//! A process whose standard input and output are an agent's: started, waited for, listened to, ended.
+//! A process whose standard input and output are an agent's: started, waited for, read, ended.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -13,28 +13,28 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::deadline::Deadline;
 
-/// Lines of an agent's log that are kept, and how long each may be.
+/// Lines kept of an agent's log, and the maximum length of each.
 const KEPT_LINES: usize = 12;
 const KEPT_LINE_BYTES: u64 = 1000;
 
-/// How often something that is waited for is looked at.
+/// Polling interval of waits.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// An agent that was started: where its frames go to and come from, and the process that carries them.
+/// A started agent: both directions of its frames, and the process that carries them.
 #[derive(Debug)]
 pub struct Launched {
-    /// The host's name, as results say it.
+    /// The host's name in results.
     pub name: String,
     /// To the agent. The agent ends when this is closed.
     pub input: ChildStdin,
-    /// From the agent: nothing but frames.
+    /// From the agent: only frames.
     pub output: ChildStdout,
-    /// What carries both.
+    /// The process that carries both.
     pub process: AgentProcess,
 }
 
 impl Launched {
-    /// Starts a command in a process group of its own, so that Ctrl-C reaches the side that leads and not its tools.
+    /// Starts a command in a process group of its own, so that Ctrl-C reaches the coordinator and not its tools.
     ///
     /// # Errors
     /// It cannot be started: one line.
@@ -55,10 +55,10 @@ impl Launched {
         Ok(Launched { name: name.to_owned(), input, output, process })
     }
 
-    /// Waits until the agent says something: the first byte is there to be read.
+    /// Waits for the agent's output: its first byte is ready to be read.
     ///
     /// # Errors
-    /// It ended, the time is over, or `stop` says so: what came back, in one line.
+    /// It ended, the time is over, or `stop` says so: the cause in one line.
     pub fn wait_for_output(&mut self, deadline: &Deadline<'_>) -> Result<(), String> {
         loop {
             let mut fds = [PollFd::new(&self.output, PollFlags::IN)];
@@ -83,10 +83,10 @@ impl Launched {
         }
     }
 
-    /// Reads one line, byte by byte so that nothing behind it is taken.
+    /// Reads one line, byte by byte so that nothing after it is consumed.
     ///
     /// # Errors
-    /// As [`Self::wait_for_output`]; or the line is too long.
+    /// As [`Self::wait_for_output`], or the line is too long.
     pub fn read_line(&mut self, deadline: &Deadline<'_>) -> Result<String, String> {
         let mut line = Vec::new();
         loop {
@@ -107,12 +107,12 @@ impl Launched {
     }
 }
 
-/// The process behind an agent. Dropping it ends it at once.
+/// The process behind an agent. Dropping it kills it.
 #[derive(Debug)]
 pub struct AgentProcess {
     child: Child,
     log: Log,
-    /// What must stay while the agent lives, and goes with the last agent that holds it.
+    /// Something to keep while the agent lives, released with the last agent that holds it.
     held: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -122,7 +122,7 @@ impl AgentProcess {
         self.child.id()
     }
 
-    /// Keeps something until the agent is gone.
+    /// Keeps something alive until the agent is gone.
     pub fn hold(&mut self, held: Arc<dyn Any + Send + Sync>) {
         self.held = Some(held);
     }
@@ -132,7 +132,7 @@ impl AgentProcess {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Waits for its end; when the time is over it is asked to end, and after as much time again made to.
+    /// Waits for its end; after the timeout asks it to end, and after the same time again kills it.
     pub fn end(&mut self, patience: Duration) -> Option<ExitStatus> {
         if let Some(status) = self.wait(patience) {
             return Some(status);
@@ -150,16 +150,16 @@ impl AgentProcess {
         self.signal(Signal::TERM);
     }
 
-    /// Ends it and its children at once.
+    /// Kills it and its children.
     pub fn kill(&mut self) {
         self.signal(Signal::KILL);
         let _gone = self.child.wait();
     }
 
-    /// The last lines of its log and how it ended, in one line: why there is no agent any more.
+    /// The last lines of its log and how it ended, in one line: why the agent is gone.
     pub fn last_words(&mut self) -> String {
         let status = self.wait(Duration::from_secs(1));
-        // What it wrote before its end may still be on its way.
+        // Its last output may still be in the pipe.
         self.log.wait_for_end(Duration::from_millis(500));
         let how = match status {
             Some(status) => match (status.code(), status.signal()) {
@@ -187,7 +187,7 @@ impl AgentProcess {
     }
 
     fn signal(&mut self, signal: Signal) {
-        // A process that was waited for has no number any more.
+        // A process that was waited for has no valid pid any more.
         if self.child.try_wait().ok().flatten().is_none()
             && let Some(group) = Pid::from_raw(self.child.id() as i32)
         {
@@ -213,7 +213,7 @@ struct Kept {
 }
 
 impl Log {
-    /// Reads on until the end, in a thread of its own; only the last lines are kept.
+    /// Reads to the end in a thread of its own, keeping only the last lines.
     fn follow(&self, errors: ChildStderr) {
         let log = self.clone();
         let reading = move || {
@@ -234,7 +234,7 @@ impl Log {
             log.0.1.notify_all();
         };
         let thread = std::thread::Builder::new().name("agent-log".to_owned()).stack_size(128 << 10);
-        // Without a thread the log is closed: the agent's lines are lost, nothing else.
+        // Without a thread the log is closed: only the agent's lines are lost.
         if thread.spawn(reading).is_err() {
             self.0.0.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
         }
@@ -251,7 +251,7 @@ impl Log {
     }
 }
 
-/// Text of another host without what would move a terminal's cursor.
+/// Text of another host, without characters that move a terminal's cursor.
 pub(crate) fn printable(text: &str) -> String {
     text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -1,4 +1,4 @@
-//! Many bytes on their way into an agent's input: never waiting beyond a deadline, and told when they take long.
+//! Sends many bytes to an agent's input, never beyond a deadline, reporting progress when it takes long.
 
 use std::io::{ErrorKind, Read, Write};
 use std::time::Duration;
@@ -9,13 +9,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::deadline::Deadline;
 use super::process::Launched;
 
-/// Bytes that are read and written at a time.
+/// Bytes read and written at a time.
 const PART_BYTES: usize = 1 << 18;
 
-/// A copy that takes longer is told, and how far it is, in this interval.
+/// Interval of progress reports for a copy that takes longer.
 const TOLD_EVERY: Duration = Duration::from_secs(5);
 
-/// A program that is being sent.
+/// A program being sent.
 pub(super) struct Sending<'a> {
     launched: &'a mut Launched,
     bytes: u64,
@@ -25,15 +25,15 @@ pub(super) struct Sending<'a> {
     told_ns: u64,
 }
 
-/// What became of some bytes.
+/// Result of sending some bytes.
 enum Sent {
     All,
-    /// The host said something, or closed its input: it has a reason to want no more.
+    /// The host said something, or closed its input: it wants no more.
     Unwanted,
 }
 
 impl<'a> Sending<'a> {
-    /// This many bytes; `say` is told how far they are when they take long.
+    /// Sends this many bytes; `say` receives the progress when it takes long.
     pub(super) fn new(
         launched: &'a mut Launched,
         bytes: u64,
@@ -43,7 +43,8 @@ impl<'a> Sending<'a> {
         Sending { launched, bytes, sent_bytes: 0, deadline, say, told_ns: clock::now_ns() }
     }
 
-    /// Writes a line with the length, and then what is read. Ends early when the host says something, which is read next.
+    /// Writes a line with the length, and then everything read. Ends early when the host says something, which is read
+    /// next.
     ///
     /// # Errors
     /// The time is over, or reading or writing fails: one line.
@@ -107,7 +108,7 @@ fn failed(error: &std::io::Error) -> String {
     format!("sending the program failed: {error}")
 }
 
-/// Waits until more can be written, or the host has said something: then `true`.
+/// Waits until more can be written, or until the host has said something: `true` then.
 fn heard(launched: &Launched) -> bool {
     let mut fds =
         [PollFd::new(&launched.input, PollFlags::OUT), PollFd::new(&launched.output, PollFlags::IN)];

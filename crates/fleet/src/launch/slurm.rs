@@ -1,4 +1,4 @@
-//! Agents as tasks of Slurm: one step a node, within the allocation that this process is in, or one made for the run.
+//! Agents as Slurm tasks: one step per node, within the allocation that this process is in, or one made for the run.
 //!
 //! An allocation made here is held by a `salloc` whose command waits for the end of its standard input: when this process
 //! is gone, however it went, the allocation is given back. A request that is still in the queue then ends with the
@@ -15,20 +15,20 @@ use super::{LaunchError, LaunchSettings, Say};
 
 const AT_ONCE: usize = 32;
 
-/// How long giving an allocation back may take.
+/// Timeout of releasing an allocation.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How much longer than this process salloc itself waits for nodes. It waits on when this process is killed, and
 /// ends its request then.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// After how long people are told that the queue is waited for.
+/// Delay before telling people that the queue is being waited for.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// What salloc runs here, not on a node: it says what was granted, and ends with its input.
+/// What salloc runs, here and not on a node: it prints the allocation, and ends with its input.
 const HOLD: &str = "echo \"$SLURM_JOB_ID $SLURM_JOB_NODELIST\"; exec cat >/dev/null";
 
-/// Set by a batch job for its own tasks: they would bend the size of our steps.
+/// Set by a batch job for its own tasks: they would change the size of our steps.
 const OTHERS: [&str; 6] = [
     "SLURM_NTASKS",
     "SLURM_NPROCS",
@@ -38,18 +38,18 @@ const OTHERS: [&str; 6] = [
     "SLURM_DISTRIBUTION",
 ];
 
-/// What `experiment::Launcher::Slurm` says.
+/// The settings of `experiment::Launcher::Slurm`.
 pub(super) struct Slurm<'a> {
     pub(super) nodes: Option<u32>,
     pub(super) options: &'a [String],
-    /// The agent's path on the nodes; `None`: as here.
+    /// The agent's path on the nodes; `None`: the same as here.
     pub(super) binary: Option<&'a str>,
 }
 
 /// An allocation that this process is in: its number and its nodes, as Slurm writes them.
 pub(super) type Within = Option<(String, String)>;
 
-/// The allocation that the environment tells of.
+/// The allocation given by the environment.
 pub(super) fn within() -> Within {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let nodes = variable("SLURM_JOB_NODELIST").or_else(|| variable("SLURM_NODELIST"))?;
@@ -102,7 +102,7 @@ pub(super) fn launch(
                 "--overlap",
                 "--unbuffered",
             ])
-            // The agent binds its workers itself, and may use all that the node was given.
+            // The agent pins its workers itself, and may use all that the node was given.
             .args(["--cpu-bind=none", "--mpi=none", "--job-name=manometer", "--quiet"])
             .args(options)
             .arg(&binary)
@@ -147,7 +147,7 @@ fn allocate(
         )
     })?;
     let mut command = Command::new(settings.tool("salloc"));
-    // Whole nodes: a benchmark beside somebody else's job measures both. An option of the user's takes its place.
+    // Whole nodes: next to another job, a benchmark measures both. The user's own option takes precedence.
     command.arg(format!("--nodes={nodes}")).args(["--exclusive", "--job-name=manometer"]);
     command.arg(format!("--immediate={}", settings.start_timeout.saturating_add(GRACE).as_secs()));
     command.args(slurm.options);
@@ -180,9 +180,9 @@ fn allocate(
     Ok(((job.to_owned(), list.to_owned()), held))
 }
 
-/// Nodes that are ours until this is dropped.
+/// An allocation, released when this is dropped.
 struct Allocation {
-    /// When it is closed, salloc gives the nodes back.
+    /// When it is closed, salloc releases the nodes.
     input: Option<ChildStdin>,
     process: AgentProcess,
     job: Option<String>,
@@ -194,7 +194,7 @@ impl Drop for Allocation {
     fn drop(&mut self) {
         drop(self.input.take());
         if self.job.is_none() {
-            // Still in the queue: asked to end, salloc takes its request back.
+            // Still queued: when asked to end, salloc withdraws its request.
             self.process.terminate();
         }
         if self.process.end(PATIENCE).is_some_and(|status| status.success()) {

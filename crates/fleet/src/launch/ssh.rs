@@ -1,4 +1,5 @@
-//! Agents behind OpenSSH, as the user has set it up: configuration, keys, agents, jump hosts and known hosts are ssh's.
+//! Agents through OpenSSH as the user has set it up: configuration, keys, key agents, jump hosts and known hosts are
+//! ssh's.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,14 +11,14 @@ use super::process::Launched;
 use super::start::start_all;
 use super::{LaunchError, LaunchSettings, Say};
 
-/// How many logins are under way at a time: many go through one jump host, and sshd turns strangers away beyond 10
+/// Concurrent logins: many go through one jump host, and sshd rejects unauthenticated connections beyond 10
 /// (`MaxStartups`).
 const AT_ONCE: usize = 8;
 
-/// How often a login is tried that sshd turned away before it began.
+/// Attempts at a login that sshd rejected before it began.
 const TRIES: usize = 4;
 
-/// What `experiment::Launcher::Ssh` says.
+/// The settings of `experiment::Launcher::Ssh`.
 pub(super) struct Ssh<'a> {
     pub(super) hosts: &'a [String],
     pub(super) options: &'a [String],
@@ -74,17 +75,17 @@ pub(super) fn launch(
     })
 }
 
-/// ssh without what it is to do on the host. The user's options come first: ssh takes the first value of each.
+/// ssh without the remote command. The user's options come first: ssh uses the first value of each.
 fn command(to: &Destination, options: &[String], password: bool, settings: &LaunchSettings<'_>) -> Command {
     let mut command = Command::new(settings.tool("ssh"));
     command.args(options).args(["-T", "-x", "-a"]);
     let seconds = (settings.start_timeout.as_secs() * 2 / 3).max(1);
     let fixed = [
-        // Without a password nothing is ever asked; with one it is asked for once, not guessed three times.
+        // Without a password ssh never prompts; with one it prompts once, instead of three times.
         if password { "BatchMode=no" } else { "BatchMode=yes" }.to_owned(),
         "NumberOfPasswordPrompts=1".to_owned(),
         format!("ConnectTimeout={seconds}"),
-        // A link that is gone is noticed within 15 s.
+        // Detects a broken connection within 15 s.
         "ServerAliveInterval=5".to_owned(),
         "ServerAliveCountMax=3".to_owned(),
         // An existing master may be used; a new one would outlive the run.
@@ -103,17 +104,17 @@ fn command(to: &Destination, options: &[String], password: bool, settings: &Laun
     command
 }
 
-/// Where ssh connects to.
+/// A destination for ssh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Destination {
-    /// `host` or `user@host`, as ssh takes it.
+    /// `host` or `user@host`, in ssh's form.
     name: String,
-    /// The port, when it was written.
+    /// The port, if given.
     port: Option<u16>,
 }
 
 impl Destination {
-    /// `host`, `user@host`, `host:port`, `[v6]:port` or `v6`.
+    /// Parses `host`, `user@host`, `host:port`, `[v6]:port` or `v6`.
     fn of(host: &str) -> Result<Destination, String> {
         let (user, place) = match host.rsplit_once('@') {
             Some((user, place)) => (Some(user), place),

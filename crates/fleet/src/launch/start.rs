@@ -1,4 +1,4 @@
-//! Many agents started at once.
+//! Starts many agents at once.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::process::Launched;
 use super::{HostFailure, LaunchError};
 
-/// Starts one agent for each name, `width` of them at a time, and gives them in the order of the names. When one cannot be
-/// started, those that were are ended again.
+/// Starts one agent per name, `width` at a time, and returns them in the order of the names. If one cannot be started,
+/// those already started are ended.
 ///
 /// # Errors
 /// One line for each host that could not be started.

@@ -20,7 +20,7 @@ fn command(hosts: &[&str], words: &[&str]) -> Launcher {
     Launcher::Command { hosts: owned(hosts), command: owned(words) }
 }
 
-/// What an agent that echoes says to a line.
+/// The reply of an echoing agent to a line.
 fn ask(launched: &mut Launched, line: &str) -> String {
     launched.input.write_all(format!("{line}\n").as_bytes()).unwrap();
     let deadline = Deadline::after(Duration::from_secs(20), NEVER);
@@ -107,8 +107,8 @@ fn a_template_that_names_no_host_starts_one_agent_at_most() {
     assert!(error.to_string().starts_with("a: /nonexistent/tool cannot be started: "), "{error}");
 }
 
-/// Makes a program. Another process copies it: one that this process has open for writing cannot be run by a child that another
-/// test just forked.
+/// Creates a program, by letting another process copy it: a file that this process has open for writing cannot be run
+/// by a child that another test just forked.
 pub(super) fn program(path: &Path, text: &str) {
     let new = path.with_extension("new");
     std::fs::write(&new, text).unwrap();
@@ -116,7 +116,7 @@ pub(super) fn program(path: &Path, text: &str) {
     assert!(made.unwrap().success());
 }
 
-/// A directory of programs that stand in for tools, and a program that stands in for the agent.
+/// A directory of stand-ins for tools, and a stand-in for the agent.
 struct Bench {
     directory: tempfile::TempDir,
 }

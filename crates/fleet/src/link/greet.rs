@@ -1,4 +1,4 @@
-//! The beginning of a link: an agent says who it is.
+//! The start of a link: an agent identifies itself.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -10,20 +10,20 @@ use crate::frame::FrameReader;
 use crate::inlet::Inlet;
 use crate::outlet::Outlet;
 
-/// Stack of a reader, in bytes: there are as many as agents.
+/// Stack size of a reader, in bytes: there is one per agent.
 const STACK: usize = 256 << 10;
-/// How often a reader looks whether its agent is lost.
+/// How often a reader checks whether its agent is lost.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often somebody who waits looks whether to stop.
+/// How often a waiting thread checks whether to stop.
 const TICK: Duration = Duration::from_millis(50);
-/// An agent that is not wanted has so long to go by itself.
+/// Time that a rejected agent has to exit by itself.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What came of greeting one agent: a link, or its name and why not.
+/// The result of greeting one agent: a link, or its name and the reason.
 pub type Greeting = Result<Link, (String, String)>;
 
-/// Waits until each of these agents has said hello, at most so long for all of them, or until `stop` says so. They come back in
-/// the same order; those that do not belong to a fleet of this program are ended.
+/// Waits until each of these agents has said hello, at most `patience` in total, or until `stop` says so. Results are
+/// in the same order; agents that do not belong to a fleet of this program are ended.
 pub fn greet(ends: Vec<Ends>, patience: Duration, stop: &dyn Fn() -> bool) -> Vec<Greeting> {
     let wires: Vec<_> = ends.into_iter().map(start).collect();
     let mut waited = Duration::ZERO;
@@ -72,7 +72,7 @@ fn start(ends: Ends) -> Result<Arc<Wire>, (String, String)> {
     }
 }
 
-/// Starts the thread that reads what the agent says.
+/// Starts the thread that reads the agent's messages.
 fn listen(wire: &Arc<Wire>, output: OwnedFd) -> std::io::Result<()> {
     let (wire, looking) = (Arc::clone(wire), Arc::clone(wire));
     let given_up = move || looking.lost().map(str::to_owned);
@@ -107,7 +107,7 @@ impl Wire {
         }
     }
 
-    /// An agent that never came.
+    /// An agent that never came up.
     pub(crate) fn gone(name: String, why: &str) -> Arc<Wire> {
         let nowhere = std::fs::OpenOptions::new().write(true).open("/dev/null").expect("every system has it");
         let outlet = Outlet::new(nowhere.into()).expect("it can be set not to wait");
@@ -116,7 +116,7 @@ impl Wire {
         Arc::new(wire)
     }
 
-    /// Reads until the stream ends or is no good; why.
+    /// Reads until the stream ends or is invalid; returns why.
     fn read_on(&self, mut frames: FrameReader<Inlet>) -> String {
         use crate::frame::FrameError;
         loop {
@@ -127,7 +127,7 @@ impl Wire {
                     Ok(false) => return "it said farewell".to_owned(),
                     Err(why) => why,
                 },
-                // Farewell, or what carried the pipe knows why.
+                // After the farewell, or the process behind the pipe knows why.
                 Err(FrameError::Ended) => format!("its agent ended{}", self.last_words()),
                 Err(FrameError::Io(error)) if self.lost().is_some() => error.to_string(),
                 Err(FrameError::Io(error)) => format!("{error}{}", self.last_words()),

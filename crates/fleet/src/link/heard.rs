@@ -1,4 +1,4 @@
-//! What an agent says, looked at before it is believed.
+//! Validation of an agent's messages.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -13,30 +13,30 @@ use crate::frame::Tally;
 use crate::message::{FromAgent, decode};
 use crate::seen::FleetEvent;
 
-/// An interval may claim to have ended so long after now, in nanoseconds: clocks and pipes are not exact.
+/// How far in the future an interval may claim to end, in nanoseconds: clocks and pipes are inexact.
 const SLACK_NS: u64 = 5_000_000_000;
-/// Intervals are at least so long, on average, in nanoseconds.
+/// Minimum average length of intervals, in nanoseconds.
 const SHORTEST_NS: u64 = 1_000_000;
-/// Samples are at least so far apart, on average, in nanoseconds.
+/// Minimum average distance of samples, in nanoseconds.
 const SAMPLES_NS: u64 = 250_000_000;
-/// Lines that an agent may say in a minute.
+/// Maximum lines from an agent per minute.
 const MAX_SAID: u32 = 600;
 const MINUTE_NS: u64 = 60_000_000_000;
-/// Facts of a host that are kept.
+/// Maximum facts kept about a host.
 const MAX_FACTS: usize = 300;
 
-/// Messages from this length on, in bytes, hold histograms, which take a hundred times their room.
+/// Messages of at least this length, in bytes, contain histograms, which take a hundred times that in memory.
 const LARGE: usize = 1 << 10;
-/// This many of those are taken apart at once, over all agents.
+/// Limits how many of them are decoded concurrently, over all agents.
 static TURNS: Turns = Turns { free: Mutex::new(32), changed: Condvar::new() };
 
-/// Who may take a large message apart.
+/// Controls who may decode a large message.
 struct Turns {
     free: Mutex<u32>,
     changed: Condvar,
 }
 
-/// A turn, given back when it is over.
+/// A turn, returned when dropped.
 struct Turn;
 
 impl Turns {
@@ -55,21 +55,21 @@ impl Drop for Turn {
     }
 }
 
-/// What may come of a stage from one member.
+/// What is accepted for a stage from one member.
 pub(crate) struct Guard {
-    /// Stages on this member's target take no time: it waits until each interval was seen.
+    /// Stages on this member's target run on a virtual clock: it waits until each interval was seen.
     pub(crate) lockstep: bool,
     /// When the stage began on this side's clock; 0: not yet.
     pub(crate) began_ns: u64,
-    /// The next interval may have this number at least.
+    /// Minimum number of the next interval.
     next: u32,
-    /// Where the last one ended.
+    /// End of the last one.
     end_ns: u64,
-    /// On virtual clocks: an interval that was not seen yet.
+    /// On virtual clocks: an interval that has not been seen yet.
     unseen: bool,
     ready: bool,
     samples: u64,
-    /// What the intervals said so far: the result must say as much.
+    /// Sum of the intervals so far: the result must report as much.
     ok: u64,
     bytes: u64,
 }
@@ -89,7 +89,7 @@ impl Guard {
         }
     }
 
-    /// All intervals up to this one were seen.
+    /// Records that all intervals up to this one were seen.
     pub(crate) fn interval_seen(&mut self, index: u32) {
         self.unseen &= self.next > index.saturating_add(1);
     }
@@ -154,10 +154,10 @@ impl Guard {
 }
 
 impl Wire {
-    /// Takes a message. False after the last one.
+    /// Processes a message. False after the last one.
     ///
     /// # Errors
-    /// No honest agent says so.
+    /// No correct agent sends this.
     pub(super) fn hear(&self, body: &mut [u8], before: Tally) -> Result<bool, String> {
         let now_ns = reactor::clock::now_ns();
         self.heard_ns.store(now_ns, Ordering::Relaxed);
@@ -168,7 +168,7 @@ impl Wire {
             ));
         }
         check::sanitize(body);
-        // An agent cannot be heard while it waits for others.
+        // An agent cannot be heard while its reader waits for others.
         self.holding.store(true, Ordering::Relaxed);
         let turn = (body.len() > LARGE).then(|| TURNS.take());
         let heard = self.hear_now(body, before, now_ns, turn);
@@ -200,7 +200,7 @@ impl Wire {
             FromAgent::Answer { id, outcome } => {
                 let answer = self.state().questions.remove(&id);
                 let answer = answer.ok_or("it answers what was not asked")?;
-                // Who asked has given up.
+                // The requester has given up.
                 let _ = answer.send((self.number(), Some(outcome)));
             }
             FromAgent::Ready { id } => {
@@ -243,7 +243,7 @@ impl Wire {
         Ok(true)
     }
 
-    /// Passes a stage's news on, once it was looked at. Waits while the stage has enough of it.
+    /// Validates a stage's news and passes it on. Waits while the stage's queue is full.
     fn pass_on(
         &self,
         id: u64,
@@ -258,7 +258,7 @@ impl Wire {
             state.stages.remove(&id);
         }
         drop(state);
-        // A stage that is over listens no more.
+        // A stage that is over no longer listens.
         let _ = sender.send((self.number(), news));
         Ok(())
     }

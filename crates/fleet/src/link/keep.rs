@@ -1,4 +1,4 @@
-//! What must be done for a link now and then, and at its end.
+//! Periodic work for a link, and its end.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -8,28 +8,28 @@ use super::{Events, Wire};
 use crate::message::{ToAgent, Welcome, encode};
 use crate::outlet::Need;
 
-/// A pipe that broke is left to its reader for so long, which knows more of the reason, in nanoseconds.
+/// How long a broken pipe is left to its reader, which knows more about the cause, in nanoseconds.
 const READERS_TURN_NS: u64 = 2_000_000_000;
-/// Pings that may be without an answer: many more than fit into any silence.
+/// Maximum unanswered pings: many more than fit into any allowed silence.
 const MAX_PINGS: usize = 4096;
-/// Pings that follow each other at once when a clock is to be known well.
+/// Pings sent back to back when a clock must be known well.
 const BURST: u32 = 6;
 
 impl Wire {
-    /// It belongs to a host group from now on.
+    /// Makes it a member of a host group.
     pub(crate) fn welcome(&self, member: usize, welcome: &Welcome, events: &Events) {
-        // Each is set here, and once.
+        // Each is set only here, once.
         let _ = self.member.set(member);
         let _ = self.events.set(Arc::clone(events));
         self.heard_ns.store(reactor::clock::now_ns(), Ordering::Relaxed);
         self.send(&ToAgent::Welcome(welcome.clone()));
-        // Answered before anything else that it is asked, so that its clock is known when a stage is to start.
+        // Answered before anything else, so that its clock is known when a stage is to start.
         for _ in 0..BURST {
             self.ping();
         }
     }
 
-    /// The clock is to be known well soon.
+    /// Requests a precise clock estimate soon.
     pub(crate) fn know_clock(&self) {
         self.pings_due.fetch_max(BURST, Ordering::Relaxed);
     }
@@ -44,11 +44,12 @@ impl Wire {
         state.next_ping += 1;
         let body = encode(&ToAgent::Ping { number });
         state.pings.push_back((number, reactor::clock::now_ns()));
-        // Under the lock, so that pings go in the order of their numbers.
+        // Under the lock, so that pings are sent in the order of their numbers.
         self.outlet.send(&body, Need::Must);
     }
 
-    /// Sends on what waits; true when something still does. Loses an agent that was silent, or took nothing, for so long.
+    /// Sends waiting data; true when some still waits. Marks an agent as lost that was silent, or read nothing, for too
+    /// long.
     pub(crate) fn look_after(&self, now_ns: u64, silence: Duration) -> bool {
         if self.lost().is_some() {
             return false;
@@ -69,14 +70,14 @@ impl Wire {
         waits
     }
 
-    /// Why its pipe broke, once, when its reader has not said so in time.
+    /// Why its pipe broke, once, when its reader has not reported it in time.
     pub(crate) fn broken(&self, now_ns: u64) -> Option<String> {
         let (why, since_ns) = self.outlet.broken().filter(|_| self.lost().is_none())?;
         let late = now_ns.saturating_sub(since_ns) > READERS_TURN_NS;
         (late && !self.dying.swap(true, Ordering::Relaxed)).then_some(why)
     }
 
-    /// It is lost; what carried its pipe may know more of the reason. Waits for that a moment.
+    /// Marks it as lost; waits briefly for the process behind its pipe, which may know more about the cause.
     pub(crate) fn lose_asking(&self, why: &str) {
         let words = self.last_words();
         self.lose(&format!("{why}{words}"));
@@ -90,7 +91,7 @@ impl Wire {
         }
     }
 
-    /// Waits until its reader has gone, at most so long; then its pipe is closed.
+    /// Waits until its reader has ended, up to `patience`; then closes its pipe.
     pub(crate) fn wait_for_end(&self, patience: Duration) {
         let state = self.state();
         drop(self.changed.wait_timeout_while(state, patience, |state| !state.ended && self.lost().is_none()));
@@ -99,7 +100,7 @@ impl Wire {
         let _ = self.lost.set("the fleet has ended".to_owned());
     }
 
-    /// Waits so long for what carries the pipe; then it is ended.
+    /// Waits this long for the process behind the pipe, then ends it.
     pub(crate) fn end_process(&self, patience: Duration) {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(mut process) = process.take() {
@@ -107,9 +108,9 @@ impl Wire {
         }
     }
 
-    /// There is a process to be ended.
+    /// Whether there is a process to be ended.
     pub(crate) fn has_process(&self) -> bool {
-        // Whoever holds it ends it, or asks it for its last words.
+        // Whoever holds the lock ends it, or asks it for its last words.
         self.process.try_lock().is_ok_and(|process| process.is_some())
     }
 }

@@ -1,4 +1,4 @@
-//! Network cards (/proc/net/dev, /sys/class/net) and packets before programs see them (/proc/net/softnet_stat).
+//! NICs (/proc/net/dev, /sys/class/net), and packets before programs see them (/proc/net/softnet_stat).
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,22 +8,22 @@ use serde::Serialize;
 use super::sample::{NicSample, Softnet};
 use super::source::{Source, per_second, thousandth};
 
-/// More cards than this are not told.
+/// Maximum NICs reported.
 const MAX_CARDS: usize = 64;
 
 /// Received bytes, packets, errors, drops; sent bytes, packets, errors, drops.
 type Counts = [u64; 8];
 
-/// Cards as they were at the look before.
+/// State of the NICs at the last sample.
 #[derive(Debug, Default)]
 pub(super) struct Cards {
     before: BTreeMap<String, Counts>,
-    /// Speed and largest packet, read once a card.
+    /// Speed and MTU, read once per NIC.
     known: BTreeMap<String, (Option<u64>, u32)>,
 }
 
 impl Cards {
-    /// What each card did since the look before; those that did nothing are left out.
+    /// Activity of each NIC since the last sample, without idle ones.
     pub(super) fn look(&mut self, source: &Source, length_ns: u64) -> Vec<NicSample> {
         let now = parse(&source.text("proc/self/net/dev").unwrap_or_default());
         let before = std::mem::replace(&mut self.before, now.clone());
@@ -54,20 +54,20 @@ impl Cards {
     }
 }
 
-/// A card as the kernel describes it.
+/// A NIC as described by the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CardFacts {
     /// The kernel's name.
     pub name: String,
-    /// Speed of the link in Mbit/s, where there is one: virtual interfaces have none.
+    /// Link speed in Mbit/s, if there is one: virtual interfaces have none.
     pub speed_mbit: Option<u64>,
-    /// Largest packet it is configured for, in bytes.
+    /// Configured MTU, in bytes.
     pub mtu: Option<u32>,
     /// Both ends are this machine.
     pub loopback: bool,
 }
 
-/// The card that connections from this address of the host leave through; `None` where none has the address.
+/// The NIC used by connections from this local address; `None` where no NIC has the address.
 pub fn card_of(local: IpAddr) -> Option<CardFacts> {
     let name = drivers::interfaces::interface_of(local)?;
     let (speed_mbit, mtu) = facts(&Source::host(), &name);
@@ -75,10 +75,10 @@ pub fn card_of(local: IpAddr) -> Option<CardFacts> {
     Some(CardFacts { name, speed_mbit, mtu: (mtu > 0).then_some(mtu), loopback })
 }
 
-/// Speed in Mbit/s, where the kernel tells one, and MTU.
+/// Speed in Mbit/s, where the kernel reports one, and MTU.
 fn facts(source: &Source, name: &str) -> (Option<u64>, u32) {
     let number = |file: &str| source.number(&format!("sys/class/net/{name}/{file}"));
-    // The kernel answers -1 or an error where there is no physical link. A pair of virtual ends says 10000 and means nothing.
+    // The kernel returns -1 or an error where there is no physical link. veth pairs report a meaningless 10000.
     let speed = number("speed").and_then(|speed| u64::try_from(speed).ok());
     let speed = speed.filter(|speed| *speed > 0 && *speed < u64::from(u32::MAX));
     let hardware = source.path(&format!("sys/class/net/{name}/device")).exists();
@@ -96,7 +96,7 @@ fn parse(text: &str) -> BTreeMap<String, Counts> {
     text.lines().filter_map(line).take(MAX_CARDS).collect()
 }
 
-/// Sums over the cores of packets, drops and squeezes.
+/// Packets, drops and squeezes, summed over the cores.
 #[derive(Debug, Default)]
 pub(super) struct SoftnetLook {
     before: Option<[u64; 3]>,
@@ -113,7 +113,7 @@ impl SoftnetLook {
             }
         }
         let before = self.before.replace(now).unwrap_or(now);
-        // The kernel's counts have 32 bits a core and begin anew.
+        // The kernel's per-core counters have 32 bits and wrap around.
         let since = |at: usize| now[at].saturating_sub(before[at]);
         Softnet {
             packets_per_s: thousandth(per_second(since(0), length_ns)),

@@ -1,11 +1,11 @@
-//! How the cores spent their time (/proc/stat), how long work waited (PSI) and what memory says.
+//! CPU time of the cores (/proc/stat), pressure stall information (PSI) and memory.
 
 use std::collections::BTreeMap;
 
 use super::sample::{CoreSample, Memory, Pressure};
 use super::source::{Source, per_second, share, thousandth};
 
-/// More cores than this are not told apart.
+/// Maximum cores reported individually.
 const MAX_CORES: usize = 1024;
 
 /// Clock ticks of each core since boot: user, system, irq, softirq, steal, idle.
@@ -15,7 +15,7 @@ pub(super) struct Cores {
 }
 
 impl Cores {
-    /// What each core did since the look before.
+    /// Time use of each core since the last sample.
     pub(super) fn look(&mut self, source: &Source) -> Vec<CoreSample> {
         let now = parse(&source.text("proc/stat").unwrap_or_default());
         let samples = now.iter().filter_map(|(core, after)| since(*core, self.before.get(core)?, after));
@@ -43,24 +43,24 @@ fn since(core: u32, before: &[u64; 6], after: &[u64; 6]) -> Option<CoreSample> {
 fn parse(stat: &str) -> BTreeMap<u32, [u64; 6]> {
     let line = |line: &str| {
         let mut fields = line.split_ascii_whitespace();
-        // The line "cpu" without a number is the sum of the others.
+        // The line "cpu" without a number is the sum over all cores.
         let core = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
         let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
-        // user nice system idle iowait irq softirq steal; guest time is part of user already.
+        // user nice system idle iowait irq softirq steal; guest time is already included in user.
         let at = |index: usize| ticks.get(index).copied().unwrap_or(0);
         Some((core, [at(0) + at(1), at(2), at(5), at(6), at(7), at(3) + at(4)]))
     };
     stat.lines().filter_map(line).take(MAX_CORES).collect()
 }
 
-/// Microseconds of waiting since boot, in the order of [`Pressure`]'s fields.
+/// Microseconds of stalls since boot, in the order of [`Pressure`]'s fields.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     before: Option<[u64; 6]>,
 }
 
 impl Waiting {
-    /// Shares of the time since the look before; `files` are those of processors, memory and disks.
+    /// Shares of the time since the last sample; `files` are those for CPU, memory and I/O.
     pub(super) fn look(&mut self, source: &Source, files: [&str; 3], length_ns: u64) -> Option<Pressure> {
         let mut now = [0; 6];
         let mut any = false;
@@ -91,7 +91,7 @@ fn total(text: &str, kind: &str) -> Option<u64> {
     line.split_once("total=")?.1.trim().parse().ok()
 }
 
-/// Allocations that had to wait, and bytes that resctrl counted.
+/// Allocations that stalled, and bytes counted by resctrl.
 #[derive(Debug, Default)]
 pub(super) struct MemoryLook {
     stalls: Option<u64>,
@@ -121,7 +121,7 @@ impl MemoryLook {
     }
 }
 
-/// Bytes to and from memory that resctrl counts, all domains together (the kernel's Documentation/filesystems/resctrl.rst).
+/// Memory traffic in bytes counted by resctrl, over all domains (the kernel's Documentation/filesystems/resctrl.rst).
 fn moved(source: &Source) -> Option<u64> {
     let domains = source.names("sys/fs/resctrl/mon_data", 64);
     let counts = domains

@@ -7,23 +7,23 @@ use stats::limit::DiskQuota;
 use super::sample::{DiskSample, OwnDisks};
 use super::source::{Source, per_second, share, thousandth};
 
-/// More disks than this are not told.
+/// Maximum disks reported.
 const MAX_DISKS: usize = 64;
-/// The kernel counts in sectors of this size, whatever the disk's are.
+/// The kernel counts in sectors of this size, regardless of the disk's.
 const SECTOR: u64 = 512;
 
 /// A disk's fields from the fourth on.
 type Counts = [u64; 11];
 
-/// Disks as they were at the look before.
+/// State of the disks at the last sample.
 #[derive(Debug, Default)]
 pub(super) struct Disks {
     before: BTreeMap<String, Counts>,
 }
 
 impl Disks {
-    /// What each whole disk did since the look before; those that did nothing are left out. `quotas` are what control groups
-    /// allow, by the disks' numbers.
+    /// Activity of each whole disk since the last sample, without idle ones. `quotas` are the limits from control
+    /// groups, by device number.
     pub(super) fn look(
         &mut self,
         source: &Source,
@@ -37,7 +37,7 @@ impl Disks {
             let before = self.before.get(name).copied();
             now.insert(name.to_owned(), counts);
             let Some(before) = before.filter(|before| *before != counts) else { continue };
-            // A partition's work is its disk's.
+            // A partition's I/O is counted for its disk.
             if samples.len() == MAX_DISKS || !source.path(&format!("sys/block/{name}")).exists() {
                 continue;
             }
@@ -62,14 +62,14 @@ impl Disks {
     }
 }
 
-/// Bytes that this process had disks read and write, as they were at the look before.
+/// Disk bytes read and written by this process, as of the last sample.
 #[derive(Debug, Default)]
 pub(super) struct OwnDisksLook {
     before: Option<[u64; 2]>,
 }
 
 impl OwnDisksLook {
-    /// What this process had disks do since the look before.
+    /// Disk I/O of this process since the last sample.
     pub(super) fn look(&mut self, source: &Source, length_ns: u64) -> Option<OwnDisks> {
         let text = source.text("proc/self/io")?;
         let of = |name: &str| {

@@ -1,7 +1,7 @@
-//! How long a packet takes to the other end and back while the load runs: echoes of ICMP (RFC 792, RFC 4443), ten a second and
-//! path. A connection's own round-trip time cannot say it where requests are small: its acknowledgement comes with the answer.
-//! Where echoes are not allowed to this user (ip-sysctl, `ping_group_range`), one datagram a second goes to a port on which nobody
-//! listens, as traceroute(8) does: the other end's kernel says so at once (RFC 1122, 3.2.2.1).
+//! Round-trip time to the other end under load, measured by ICMP echoes (RFC 792, RFC 4443), ten per second and path.
+//! With small requests, a connection's own round-trip time cannot show it, because the acknowledgement arrives with the
+//! response. Where this user may not send echoes (ip-sysctl, `ping_group_range`), one datagram per second goes to a
+//! closed port, as in traceroute(8): the other end's kernel reports that at once (RFC 1122, 3.2.2.1).
 
 mod line;
 
@@ -13,23 +13,23 @@ use std::time::Duration;
 
 use line::Line;
 
-/// Between two echoes.
+/// Interval of echoes.
 const EVERY: Duration = Duration::from_millis(100);
-/// Not more paths than this are measured.
+/// Maximum paths measured.
 const MAX_PATHS: usize = 16;
 
-/// What came of the echoes of one path since the look before.
+/// Echo results of one path since the last sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Echoed {
     pub(super) sent: u32,
     pub(super) answered: u32,
     pub(super) lost: u32,
-    /// Of the fastest answer, in microseconds.
+    /// Minimum round-trip time, in microseconds.
     pub(super) least_us: u64,
 }
 
 impl Echoed {
-    /// Adds answers of which the fastest took so long.
+    /// Adds replies, the fastest of which took `least_us`.
     fn fastest(&mut self, answered: u32, least_us: u64) {
         if answered > 0 {
             self.least_us = if self.answered == 0 { least_us } else { self.least_us.min(least_us) };
@@ -55,13 +55,13 @@ struct Shared {
 struct State {
     paths: Vec<(IpAddr, IpAddr)>,
     echoed: Vec<Echoed>,
-    /// The latest that the thread was woken.
+    /// Maximum wake-up delay of the thread.
     late_ns: u64,
 }
 
 impl Echoes {
-    /// What came since the look before, for these paths; from now on they are measured. Also how late the thread was
-    /// woken at most, in nanoseconds.
+    /// Results since the last sample, for these paths, which are measured from now on; and the maximum wake-up delay of
+    /// the thread, in nanoseconds.
     pub(super) fn look(&mut self, paths: &[(IpAddr, IpAddr)]) -> (Vec<Option<Echoed>>, u64) {
         let mut state = self.shared.lock();
         let seen = paths.iter().map(|path| {
@@ -91,7 +91,7 @@ impl Drop for Echoes {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // The thread sends and sleeps; a panic in it has lost nothing that is needed.
+            // The thread only sends and sleeps; a panic in it loses nothing that is needed.
             let _ = thread.join();
         }
     }

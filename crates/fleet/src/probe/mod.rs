@@ -1,8 +1,9 @@
-//! What a host does while it loads: cores, cards, connections, disks, and pressure on them.
+//! What a host does under load: cores, NICs, connections, disks, and pressure on them.
 //!
-//! All of it comes from /proc, /sys, the process's own sockets and a few echoes a second to the other end, which any user may
-//! read and send; what is missing is left out. A sample costs less than a millisecond of one core on a host of usual size (it says
-//! itself how much), and is bounded however large the host is. `docs/verdict.md` lists what is read.
+//! Everything comes from /proc, /sys, the process's own sockets and a few echoes per second to the other end, all of
+//! which any user may read and send; missing sources are skipped. A sample costs less than a millisecond of one core on
+//! a host of usual size (it reports its own cost), and is bounded however large the host is. `docs/verdict.md` lists
+//! what is read.
 
 mod cards;
 mod cores;
@@ -28,11 +29,11 @@ pub use window::{CoreLoad, core_loads, host};
 
 use source::{Source, thousandth};
 
-/// Takes samples, one after the other: each says what happened since the one before.
+/// Takes successive samples: each reports what happened since the previous one.
 #[derive(Debug)]
 pub struct Prober {
     source: Source,
-    /// The run whose connections and workers are looked at.
+    /// The run whose connections and workers are sampled.
     scope: Option<Scope>,
     last_ns: u64,
     own_cpu_ns: u64,
@@ -51,7 +52,7 @@ pub struct Prober {
 }
 
 impl Prober {
-    /// Takes the first look; connections and workers are those of a run, or with `None` all of this process.
+    /// Takes the initial readings; connections and workers are those of a run, or with `None` all of this process.
     pub fn new(scope: Option<Scope>) -> Self {
         Self::of(Source::host(), scope)
     }
@@ -79,7 +80,7 @@ impl Prober {
         prober
     }
 
-    /// What happened since the look before. Reads files: not for a worker's thread.
+    /// What happened since the last sample. Reads files: not for a worker's thread.
     pub fn sample(&mut self) -> HostSample {
         let began_ns = cpu_ns(ClockId::ThreadCPUTime);
         let at_ns = reactor::clock::now_ns();
@@ -124,7 +125,7 @@ impl Prober {
     }
 }
 
-/// Pressure on the whole host.
+/// Pressure files of the whole host.
 const PRESSURE: [&str; 3] = ["proc/pressure/cpu", "proc/pressure/memory", "proc/pressure/io"];
 
 fn cpu_ns(clock: ClockId) -> u64 {

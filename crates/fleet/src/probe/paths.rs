@@ -1,4 +1,4 @@
-//! This process's connections to targets, by the addresses of both ends.
+//! This process's connections to targets, grouped by the addresses of both ends.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,14 +10,14 @@ use super::echo::Echoed;
 use super::sample::PathSample;
 use super::source::share;
 
-/// More paths than this are not told.
+/// Maximum paths reported.
 const MAX_PATHS: usize = 64;
 
-/// Connections as they were at the look before.
+/// State of the connections at the last sample.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     before: BTreeMap<u64, TcpInfo>,
-    /// The card of each of this host's addresses, asked for once.
+    /// The NIC of each local address, looked up once.
     cards: BTreeMap<IpAddr, Option<String>>,
 }
 
@@ -32,7 +32,7 @@ struct Sums {
 }
 
 impl Paths {
-    /// What each path did since the look before.
+    /// Activity of each path since the last sample.
     pub(super) fn look(&mut self, scope: Option<Scope>, length_ns: u64) -> Vec<PathSample> {
         self.add(live::connections(scope), length_ns)
     }
@@ -42,7 +42,7 @@ impl Paths {
         let mut now = BTreeMap::new();
         for connection in connections {
             let key = (connection.local.ip().to_canonical(), connection.remote.ip().to_canonical());
-            // One that was made since has all its counts from then.
+            // A new connection has all its counts since then.
             let since = connection.info.since(&self.before.get(&connection.id).copied().unwrap_or_default());
             now.insert(connection.id, connection.info);
             if sums.len() < MAX_PATHS || sums.contains_key(&key) {
@@ -112,12 +112,12 @@ impl Sums {
     }
 }
 
-/// The lesser of two, of which 0 stands for unknown.
+/// The smaller of two, where 0 means unknown.
 fn least(a: u32, b: u32) -> u32 {
     if a == 0 || (b != 0 && b < a) { b } else { a }
 }
 
-/// Puts what came of the echoes beside what the connections say.
+/// Adds the echo results to the paths.
 pub(super) fn put_echoes(paths: &mut [PathSample], echoed: &[Option<Echoed>]) {
     for (path, echoed) in paths.iter_mut().zip(echoed) {
         let Some(echoed) = echoed else { continue };

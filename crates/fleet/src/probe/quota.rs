@@ -1,4 +1,4 @@
-//! What control groups allow this process: its own and all above, of both versions (the kernel's
+//! Limits of control groups on this process: its own and all above, of both versions (the kernel's
 //! Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst).
 
 use std::collections::BTreeMap;
@@ -8,17 +8,17 @@ use stats::limit::DiskQuota;
 use super::sample::Quota;
 use super::source::{Source, share, thousandth};
 
-/// Groups deeper than this are not looked at.
+/// Maximum depth of groups examined.
 const DEEPEST: usize = 16;
 
-/// The control groups of this process, as directories from the root of the file system, own first.
+/// The control groups of this process, as directories from the file system's root, innermost first.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    /// Those that may limit processor time.
+    /// Those that may limit CPU time.
     cpu: Vec<String>,
     /// Those that may limit disks.
     disks: Vec<String>,
-    /// The process's own of version 2, for its pressure.
+    /// The process's own group of version 2, for its pressure.
     own: Option<String>,
     before: Vec<Counts>,
 }
@@ -31,7 +31,7 @@ struct Counts {
 }
 
 impl Groups {
-    /// Finds them by /proc/self/cgroup and /proc/self/mountinfo.
+    /// Finds them from /proc/self/cgroup and /proc/self/mountinfo.
     pub(super) fn find(source: &Source) -> Self {
         let (groups, mounts) = (source.text("proc/self/cgroup"), source.text("proc/self/mountinfo"));
         let (groups, mounts) = (groups.unwrap_or_default(), mounts.unwrap_or_default());
@@ -54,13 +54,13 @@ impl Groups {
         found
     }
 
-    /// Files of the own group's pressure.
+    /// Pressure files of the process's own group.
     pub(super) fn pressure_files(&self) -> Option<[String; 3]> {
         let own = self.own.as_ref()?;
         Some(["cpu", "memory", "io"].map(|name| format!("{own}/{name}.pressure")))
     }
 
-    /// How much of the allowed time was used up since the look before; the narrowest group's.
+    /// Use of the CPU quota since the last sample, for the tightest group.
     pub(super) fn look(&mut self, source: &Source, length_ns: u64) -> Option<Quota> {
         let now: Vec<Counts> = self.cpu.iter().map(|group| counts(source, group)).collect();
         let before = std::mem::replace(&mut self.before, now.clone());
@@ -78,7 +78,7 @@ impl Groups {
         (cores.is_some() || quota.throttled > 0.0).then_some(quota)
     }
 
-    /// What the groups allow of disks, by the disks' numbers (`major:minor`): of several limits the narrowest.
+    /// Disk limits of the groups, by device number (`major:minor`): the tightest of each.
     pub(super) fn disk_quotas(&self, source: &Source) -> BTreeMap<String, DiskQuota> {
         let mut quotas: BTreeMap<String, DiskQuota> = BTreeMap::new();
         for group in &self.disks {
@@ -105,7 +105,7 @@ impl Groups {
     }
 }
 
-/// Files of disks' limits, and which limit a line of theirs is of where it does not say so itself.
+/// Files with disk limits, and the limit that their lines set if they do not name it.
 const DISK_LIMITS: [(&str, &str); 5] = [
     ("io.max", ""),
     ("blkio.throttle.read_bps_device", "rbps"),
@@ -114,10 +114,10 @@ const DISK_LIMITS: [(&str, &str); 5] = [
     ("blkio.throttle.write_iops_device", "wiops"),
 ];
 
-/// Limits of more disks than this are not told.
+/// Maximum disks whose limits are reported.
 const MAX_QUOTAS: usize = 64;
 
-/// Puts a limit in, if it is narrower than the one that is there.
+/// Sets a limit, if it is tighter than the existing one.
 fn narrow(quota: &mut DiskQuota, key: &str, limit: u64) {
     let of = match key {
         "rbps" => &mut quota.read_bytes,
@@ -129,7 +129,7 @@ fn narrow(quota: &mut DiskQuota, key: &str, limit: u64) {
     *of = Some(of.map_or(limit, |known| known.min(limit)));
 }
 
-/// Where the hierarchy with these controllers is mounted, without the leading slash.
+/// Mount point of the hierarchy with these controllers, without the leading slash.
 fn mount_of(mounts: &str, controllers: &str) -> Option<String> {
     mounts.lines().find_map(|line| {
         let (left, right) = line.split_once(" - ")?;
@@ -147,7 +147,8 @@ fn mount_of(mounts: &str, controllers: &str) -> Option<String> {
     })
 }
 
-/// A group and those above it. In a container the path may not be below its mount: then the mount itself is the own group.
+/// A group and its ancestors. In a container the path may not be below its mount: then the mount itself is the own
+/// group.
 fn chain(mount: &str, path: &str) -> Vec<String> {
     let mut groups = Vec::new();
     let mut path = path.trim_matches('/');
@@ -172,7 +173,7 @@ fn counts(source: &Source, group: &str) -> Counts {
     }
 }
 
-/// Cores' worth of time that a group may use.
+/// A group's CPU limit, in cores.
 fn limit(source: &Source, group: &str) -> Option<f64> {
     let (quota, period) = match source.text(&format!("{group}/cpu.max")) {
         Some(text) => {
@@ -220,7 +221,7 @@ mod tests {
         let quota = groups.look(&source, 1_000_000_000).unwrap();
         assert_eq!(quota, Quota { cores: Some(0.5), throttled_periods: 0.9, throttled: 0.4 });
         assert_eq!(groups.pressure_files().unwrap()[0], "cg/jobs/one/cpu.pressure");
-        // `max` is no limit, and of two groups the narrower counts.
+        // `max` means no limit, and the tighter of two groups counts.
         let quota = DiskQuota { read_bytes: Some(1_048_576), writes: Some(50), ..DiskQuota::default() };
         assert_eq!(groups.disk_quotas(&source), BTreeMap::from([("8:16".to_owned(), quota)]));
     }

@@ -1,52 +1,52 @@
-//! What one look at a host says. Shares are of the time between two looks, from 0 to 1, rounded to a thousandth; rates are a
-//! second. What the kernel does not tell is absent, never zero.
+//! A sample of a host. Shares are of the time between two readings, from 0 to 1, rounded to a thousandth; rates are per
+//! second. Values that the kernel does not report are absent, never zero.
 
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 use stats::limit::DiskQuota;
 
-/// What a host did between two looks, a second as a rule. Bounded: see the limits in `probe/mod.rs`.
+/// Activity of a host between two readings, usually a second. Bounded: see the limits in `probe/mod.rs`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostSample {
-    /// When the second look was, on the host's own clock ([`reactor::clock::now_ns`]).
+    /// Time of the second reading on the host's own clock ([`reactor::clock::now_ns`]).
     pub at_ns: u64,
-    /// Time between the two looks, in nanoseconds.
+    /// Time between the two readings, in nanoseconds.
     pub length_ns: u64,
-    /// How much later the second look came than it was meant to, in nanoseconds: what any thread here waits for a core.
+    /// Delay of the second reading, in nanoseconds: how long any thread here waits for a core.
     pub late_ns: u64,
-    /// Every core that this process may run on and those beside them.
+    /// Every core that this process may run on, and the others.
     pub cores: Vec<CoreSample>,
     /// Cores that this process may run on (sched_getaffinity(2)).
     pub allowed_cores: u32,
-    /// Waiting for processors, memory and disks, of all that runs on the host.
+    /// Pressure on CPU, memory and I/O, over the whole host.
     pub pressure: Option<Pressure>,
-    /// The same, of the control group that this process is in (version 2 only).
+    /// The same for the control group of this process (version 2 only).
     pub own_pressure: Option<Pressure>,
-    /// Limits of its control groups on processor time.
+    /// Limits of its control groups on CPU time.
     pub quota: Option<Quota>,
     /// Memory.
     pub memory: Memory,
-    /// The network's work before any program sees a packet.
+    /// Network processing before any program sees a packet.
     pub softnet: Softnet,
-    /// Network cards that are up.
+    /// NICs that are up.
     pub nics: Vec<NicSample>,
-    /// This process's connections, by the addresses of both ends.
+    /// This process's connections, grouped by the addresses of both ends.
     pub paths: Vec<PathSample>,
-    /// Disks that did something.
+    /// Disks with I/O.
     pub disks: Vec<DiskSample>,
-    /// What this process itself had disks do; absent where the kernel does not tell.
+    /// Disk I/O of this process itself; absent where the kernel does not report it.
     pub own_disks: Option<OwnDisks>,
     /// This process's workers.
     pub workers: Vec<WorkerSample>,
-    /// Processor time of all threads of this process, in cores.
+    /// CPU time of all threads of this process, in cores.
     pub own_cores: f32,
-    /// Processor time that taking this sample cost, in nanoseconds.
+    /// CPU time of taking this sample, in nanoseconds.
     pub cost_ns: u64,
 }
 
-/// How a core spent its time (proc_stat(5)); the rest was idle.
+/// Time use of a core (proc_stat(5)); the rest was idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CoreSample {
@@ -54,11 +54,11 @@ pub struct CoreSample {
     pub core: u32,
     /// Programs.
     pub user: f32,
-    /// System calls and the kernel's threads.
+    /// System calls and kernel threads.
     pub system: f32,
-    /// Network packets, above all.
+    /// Mostly network packets.
     pub softirq: f32,
-    /// Interrupts of devices.
+    /// Device interrupts.
     pub irq: f32,
     /// Given to other machines by the hypervisor.
     pub steal: f32,
@@ -73,53 +73,54 @@ impl CoreSample {
     }
 }
 
-/// Shares of time in which work waited (the kernel's Documentation/accounting/psi.rst): `some` of it, or `full`, all of it.
+/// Shares of time in which tasks stalled (the kernel's Documentation/accounting/psi.rst): `some` or all (`full`) of
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pressure {
-    /// Something was runnable and had no core.
+    /// A runnable task had no core.
     pub cpu_some: f32,
-    /// Nothing ran although something was runnable: only in a control group.
+    /// Nothing ran although a task was runnable: only in a control group.
     pub cpu_full: f32,
-    /// Something waited for memory.
+    /// A task waited for memory.
     pub memory_some: f32,
-    /// All waited for memory.
+    /// All tasks waited for memory.
     pub memory_full: f32,
-    /// Something waited for a disk.
+    /// A task waited for I/O.
     pub io_some: f32,
-    /// All waited for disks.
+    /// All tasks waited for I/O.
     pub io_full: f32,
 }
 
-/// What control groups allow this process, the narrowest of its own and those above.
+/// Limits of control groups on this process, the tightest of its own and those above.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Quota {
-    /// Cores' worth of time; absent without a limit.
+    /// CPU limit in cores; absent without a limit.
     pub cores: Option<f32>,
-    /// Share of the periods in which all was used up.
+    /// Share of the periods in which the quota was used up.
     pub throttled_periods: f32,
-    /// Time for which threads were held back, in cores.
+    /// Time for which threads were throttled, in cores.
     pub throttled: f32,
 }
 
-/// Memory. Hardware counters are not read: what is here is what the kernel tells anybody.
+/// Memory. Hardware counters are not read, only what the kernel reports to everyone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
-    /// Bytes that could be had without swapping.
+    /// Bytes available without swapping.
     pub available_bytes: u64,
-    /// Allocations that had to free memory first, a second (`allocstall_*` of /proc/vmstat).
+    /// Allocations that had to free memory first, per second (`allocstall_*` of /proc/vmstat).
     pub stalls_per_s: f32,
-    /// Bytes a second to and from memory, where resctrl is mounted.
+    /// Memory traffic in bytes per second, where resctrl is mounted.
     pub bytes_per_s: Option<u64>,
 }
 
-/// /proc/net/softnet_stat, all cores together.
+/// /proc/net/softnet_stat, summed over all cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Softnet {
-    /// Packets a second.
+    /// Packets per second.
     pub packets_per_s: f32,
     /// Packets dropped because a core's queue was full.
     pub dropped: u64,
@@ -127,95 +128,95 @@ pub struct Softnet {
     pub squeezed: u64,
 }
 
-/// A network card.
+/// A NIC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NicSample {
     /// The kernel's name.
     pub name: String,
-    /// Bytes a second received, headers included.
+    /// Bytes received per second, headers included.
     pub received_bytes_per_s: u64,
-    /// Bytes a second sent, headers included.
+    /// Bytes sent per second, headers included.
     pub sent_bytes_per_s: u64,
-    /// Packets a second received.
+    /// Packets received per second.
     pub received_packets_per_s: u64,
-    /// Packets a second sent.
+    /// Packets sent per second.
     pub sent_packets_per_s: u64,
-    /// Packets dropped, either way.
+    /// Packets dropped in either direction.
     pub dropped: u64,
-    /// Packets with errors, either way.
+    /// Packets with errors in either direction.
     pub errors: u64,
-    /// Speed of the link in Mbit/s; absent where there is none.
+    /// Link speed in Mbit/s; absent where there is none.
     pub speed_mbit: Option<u64>,
-    /// Largest packet, in bytes.
+    /// MTU, in bytes.
     pub mtu: u32,
     /// Both ends are this machine.
     pub loopback: bool,
 }
 
-/// The connections between two addresses: sums, and means over connections.
+/// The connections between two addresses: sums, and means over the connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathSample {
-    /// This end.
+    /// Local address.
     pub local: IpAddr,
-    /// The other.
+    /// Remote address.
     pub remote: IpAddr,
     /// Connections.
     pub connections: u32,
-    /// Bytes a second that the other end acknowledged.
+    /// Bytes per second acknowledged by the other end.
     pub sent_bytes_per_s: u64,
-    /// Bytes a second received.
+    /// Bytes received per second.
     pub received_bytes_per_s: u64,
-    /// Share of time with something to send or to be acknowledged; mean of the connections.
+    /// Share of time with unsent or unacknowledged data; mean over the connections.
     pub busy: f32,
-    /// Of the time, in which the other end's window let nothing out.
+    /// Share of time limited by the other end's window.
     pub window_limited: f32,
-    /// Of the time, in which the send buffer was too small.
+    /// Share of time limited by the send buffer.
     pub buffer_limited: f32,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmits: u64,
     /// Segments sent.
     pub segments_sent: u64,
-    /// Segments that arrived out of order: what was lost on the way here, or overtaken.
+    /// Segments that arrived out of order: lost or overtaken on the way here.
     pub out_of_order: u64,
     /// Segments received.
     pub segments_received: u64,
-    /// Smoothed round-trip time of the connections, the mean, in microseconds. With small requests it holds the time until the
-    /// other end's answer.
+    /// Mean of the connections' smoothed round-trip times, in microseconds. With small requests it includes the time
+    /// until the other end's response.
     pub rtt_us: u32,
-    /// The least that any connection saw, in microseconds.
+    /// The minimum of any connection, in microseconds.
     pub min_rtt_us: u32,
-    /// Round-trip time of the fastest of the echoes (ICMP) sent beside the load, in microseconds; absent where they are not allowed or
-    /// not answered.
+    /// Round-trip time of the fastest ICMP echo sent during the load, in microseconds; absent where echoes are not
+    /// allowed or not answered.
     pub echo_us: Option<u32>,
-    /// Echoes that were sent.
+    /// Echoes sent.
     pub echoes: u32,
-    /// Of these, echoes without an answer so far.
+    /// Of these, echoes not answered so far.
     pub echoes_lost: u32,
-    /// The card that has this end's address; absent when unknown.
+    /// The NIC that has the local address; absent when unknown.
     #[serde(default)]
     pub card: Option<String>,
-    /// Share of the connections whose rate was bounded by the path and not by the program, when this look was taken.
+    /// Share of the connections whose rate was limited by the path and not by the program, at the time of this sample.
     #[serde(default)]
     pub path_limited: f32,
-    /// Smallest segment size, in bytes; 0 when unknown.
+    /// Minimum segment size, in bytes; 0 when unknown.
     pub mss_bytes: u32,
-    /// Largest window that another end offers, in bytes; 0 when unknown.
+    /// Maximum window offered by the other end, in bytes; 0 when unknown.
     pub peer_window_bytes: u32,
-    /// Largest window that is offered to the other end, in bytes; 0 when unknown.
+    /// Maximum window offered to the other end, in bytes; 0 when unknown.
     pub own_window_bytes: u32,
-    /// Arrived and not read by this process, the mean over connections, in bytes.
+    /// Bytes received by the kernel and not yet read by this process; mean over the connections.
     pub unread_bytes: u32,
 }
 
-/// What this process had disks do (/proc/self/io, proc(5)): past the page cache as it happens, through it when pages are filled or
+/// Disk I/O of this process (/proc/self/io, proc(5)): direct I/O as it happens, buffered I/O when pages are filled or
 /// become dirty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OwnDisks {
-    /// Bytes a second read.
+    /// Bytes read per second.
     pub read_bytes_per_s: u64,
-    /// Bytes a second written.
+    /// Bytes written per second.
     pub written_bytes_per_s: u64,
 }
 
@@ -225,23 +226,23 @@ pub struct OwnDisks {
 pub struct DiskSample {
     /// The kernel's name.
     pub name: String,
-    /// Bytes a second read.
+    /// Bytes read per second.
     pub read_bytes_per_s: u64,
-    /// Bytes a second written.
+    /// Bytes written per second.
     pub written_bytes_per_s: u64,
-    /// Requests a second ended.
+    /// Requests completed per second.
     pub requests_per_s: f32,
     /// Of these, reads.
     pub reads_per_s: f32,
     /// Of these, writes.
     pub writes_per_s: f32,
-    /// Share of time with at least one request in it.
+    /// Share of time with at least one request in flight.
     pub busy: f32,
-    /// Requests in it, the mean over time.
+    /// Mean number of requests in flight.
     pub queue: f32,
-    /// A control group of this process limits its bandwidth or its operations.
+    /// A control group of this process limits its bandwidth or IOPS.
     pub limited: bool,
-    /// What these groups allow, the narrowest of each.
+    /// The limits of these groups, the tightest of each.
     pub quota: DiskQuota,
 }
 
@@ -251,8 +252,8 @@ pub struct DiskSample {
 pub struct WorkerSample {
     /// Number of the worker, from 0.
     pub worker: u32,
-    /// Share of time that it ran.
+    /// Share of time in which it ran.
     pub ran: f32,
-    /// Share of time that it was runnable and waited for a core.
+    /// Share of time in which it was runnable and waited for a core.
     pub waited: f32,
 }

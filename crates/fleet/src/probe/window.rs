@@ -1,4 +1,4 @@
-//! Samples of a window become what a verdict is made from: means over time, weighted by the samples' lengths.
+//! Summarises a window's samples for the verdict: means over time, weighted by the samples' lengths.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use stats::limit::{AgentsBeside, Card, Core, Disk, Host, ObservedLoad, Path};
 
 use super::sample::{CoreSample, HostSample, PathSample};
 
-/// A host over the window that these samples are of, with its part of the load.
+/// A host over the window of these samples, with its part of the load.
 pub fn host<'a>(name: &str, samples: impl IntoIterator<Item = &'a HostSample>, load: ObservedLoad) -> Host {
     let samples: Vec<&HostSample> = samples.into_iter().filter(|sample| sample.length_ns > 0).collect();
     let means = Means { length: samples.iter().map(|sample| sample.length_ns as f64).sum() };
@@ -54,7 +54,7 @@ pub fn host<'a>(name: &str, samples: impl IntoIterator<Item = &'a HostSample>, l
     }
 }
 
-/// Means over the window's time: what a sample lacks counts as nothing done.
+/// Means over the window's time: what a sample lacks counts as zero.
 struct Means {
     length: f64,
 }
@@ -71,18 +71,18 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     if count > 0.0 { sum / count } else { 0.0 }
 }
 
-/// How a core spent a window: shares of its time, from 0 to 1.
+/// Time use of a core over a window: shares from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CoreLoad {
     /// The kernel's number of the core.
     pub core: u32,
-    /// What was not idle, stolen time included.
+    /// All but idle time, stolen time included.
     pub busy: f64,
-    /// What the hypervisor gave to others.
+    /// Time that the hypervisor gave to others.
     pub steal: f64,
 }
 
-/// Every core over the window that these samples are of, in the kernel's order.
+/// Every core over the window of these samples, in the kernel's order.
 pub fn core_loads<'a>(samples: impl IntoIterator<Item = &'a HostSample>) -> Vec<CoreLoad> {
     let samples: Vec<&HostSample> = samples.into_iter().filter(|sample| sample.length_ns > 0).collect();
     let means = Means { length: samples.iter().map(|sample| sample.length_ns as f64).sum() };
@@ -108,7 +108,7 @@ fn cores(samples: &[&HostSample], means: &Means) -> Vec<(Core, f64)> {
     each.collect()
 }
 
-/// Shares that each worker ran and waited, over the samples that have it.
+/// Shares of time that each worker ran and waited, over the samples that contain it.
 fn workers(samples: &[&HostSample], means: &Means) -> Vec<(f64, f64)> {
     let mut sums: BTreeMap<u32, (f64, f64, f64)> = BTreeMap::new();
     for sample in samples {
@@ -120,7 +120,7 @@ fn workers(samples: &[&HostSample], means: &Means) -> Vec<(f64, f64)> {
             sum.2 += length;
         }
     }
-    // A worker that was there for a moment only says nothing.
+    // A worker that existed only briefly says nothing.
     let enough = means.length * 0.2;
     sums.into_values().filter(|sum| sum.2 >= enough).map(|sum| (sum.0 / sum.2, sum.1 / sum.2)).collect()
 }
@@ -146,7 +146,7 @@ fn cards(samples: &[&HostSample], means: &Means) -> Vec<Card> {
         .collect()
 }
 
-/// What is added up of a path besides its means.
+/// What is summed for a path besides its means.
 #[derive(Default)]
 struct Counts {
     sent: u64,
@@ -155,7 +155,7 @@ struct Counts {
     out_of_order: u64,
     echoes: u64,
     echoes_lost: u64,
-    /// Of the fastest of each sample.
+    /// The fastest echo of each sample.
     echoes_us: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Worker threads: how long each ran and how long it waited for a core (`/proc/self/task/*/schedstat`, proc(5)).
+//! Worker threads: how long each ran and waited for a core (`/proc/self/task/*/schedstat`, proc(5)).
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use reactor::live::WorkerThread;
 use super::sample::WorkerSample;
 use super::source::{Source, share};
 
-/// Workers as they were at the look before: nanoseconds run and waited, by thread.
+/// State of the workers at the last sample: nanoseconds run and waited, by thread.
 #[derive(Debug, Default)]
 pub(super) struct Workers {
     before: BTreeMap<u32, [u64; 2]>,
 }
 
 impl Workers {
-    /// What each worker did since the look before.
+    /// Activity of each worker since the last sample.
     pub(super) fn look(
         &mut self,
         source: &Source,

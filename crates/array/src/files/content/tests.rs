@@ -1,11 +1,11 @@
-//! A file's content against a plain byte vector.
+//! Compares a file's content with a plain byte vector.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::capacity::Capacity;
 
-/// What happens to a file. Offsets straddle block borders on purpose.
+/// Operations on a file. Offsets straddle block boundaries on purpose.
 #[derive(Clone, Debug)]
 enum Step {
     Write { offset: u64, len: usize, stable: bool },

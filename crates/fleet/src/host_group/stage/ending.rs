@@ -1,4 +1,4 @@
-//! How a stage comes to its end: by the last interval, by a stop, or because a member is gone.
+//! The end of a stage: by the last interval, by a stop, or because a member is gone.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use super::Stage;
 use crate::message::ToAgent;
 use crate::seen::StageUpdate;
 
-/// A stage that is stopped has so long to hand its result in.
+/// Time that a stopped stage has to deliver its result.
 const STOPPING: Duration = Duration::from_secs(30);
-/// A last interval is named so long before its end, besides the pipes' time.
+/// How long before its end a last interval is named, besides the pipes' latency.
 const NOTICE_NS: u64 = 100_000_000;
 
 impl Stage<'_> {
-    /// An interval was shown whole: those on virtual clocks may go on.
+    /// Records that an interval was shown as a whole: members on virtual clocks may go on.
     pub(super) fn interval_seen(&mut self, index: u32) {
         if !self.parts.iter().any(|part| part.site.virtual_clock) {
             return;
@@ -28,7 +28,7 @@ impl Stage<'_> {
         self.tell_all(&ToAgent::IntervalSeen { id, index }, true);
     }
 
-    /// Passes on which interval is to be the last: the first that all can still hear of in time.
+    /// Tells the members the last interval: the first that all can still learn of in time.
     pub(super) fn name_last(&mut self) {
         let Some(last) = self.control.last_interval().filter(|_| !self.finish_sent) else { return };
         let Some(start_ns) = self.start_ns.filter(|_| self.interval_ns > 0) else { return };
@@ -63,7 +63,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Those that are gone hand in nothing more.
+    /// Ends the parts of members that are gone.
     pub(super) fn note_lost(&mut self, observer: &mut dyn FnMut(StageUpdate<'_>)) {
         for place in self.going().collect::<Vec<_>>() {
             if let Some(why) = self.wire(place).lost().map(str::to_owned) {
@@ -73,7 +73,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Stops when that is asked for, and loses those that take too long.
+    /// Stops if requested, and drops members that take too long.
     pub(super) fn look(&mut self, now_ns: u64) {
         if self.control.is_stopped() {
             self.stop();

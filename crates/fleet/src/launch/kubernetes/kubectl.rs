@@ -1,4 +1,4 @@
-//! The user's own `kubectl`, called with a deadline.
+//! The user's own `kubectl`, called with a timeout.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -13,11 +13,11 @@ use super::super::deadline::Deadline;
 use super::super::process::printable;
 use super::AGENT;
 
-/// The most that is read of an answer, in bytes: the pods of a thousand nodes take a tenth of it.
+/// Maximum bytes read of an answer: the pods of a thousand nodes need a tenth of it.
 const LONGEST_ANSWER: u64 = 256 << 20;
-/// The most that is read of what is said to people, in bytes.
+/// Maximum bytes read of standard error.
 const LONGEST_COMPLAINT: u64 = 64 << 10;
-/// How long the rest of an answer may take once the program has ended.
+/// Time for the rest of an answer after the program has ended.
 const REST: Duration = Duration::from_secs(5);
 
 /// `kubectl` for one context and namespace.
@@ -27,12 +27,12 @@ pub(super) struct Kubectl {
     place: Vec<String>,
 }
 
-/// Why a call brought nothing.
+/// Why a call failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// It said no.
+    /// kubectl reported an error.
     Refused(String),
-    /// It did not end in time, or was stopped: what it did is not known.
+    /// It did not end in time, or was stopped: its effect is unknown.
     Unknown(String),
 }
 
@@ -52,27 +52,27 @@ impl Kubectl {
         Self { program, place: context.into_iter().chain(namespace).collect() }
     }
 
-    /// The command with its arguments, in a process group of its own: Ctrl-C is for us, and we end it.
+    /// The command with its arguments, in a process group of its own: Ctrl-C is for this program, which ends it.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.place).args(arguments).process_group(0);
         command
     }
 
-    /// An agent in a pod, its pipe the command's standard input and output.
+    /// An agent in a pod, with its pipe as the command's standard input and output.
     pub(super) fn agent(&self, pod: &str, agent: &[String]) -> Command {
         let mut command = self.command(&["exec", "-i", pod, "-c", AGENT, "--", "manometer"]);
         command.args(agent);
         command
     }
 
-    /// What a person would type.
+    /// The command line as a person would type it.
     pub(super) fn shown(&self, arguments: &[&str]) -> String {
         let words = self.place.iter().map(String::as_str).chain(arguments.iter().copied());
         std::iter::once("kubectl").chain(words).collect::<Vec<_>>().join(" ")
     }
 
-    /// Runs it to its end, with `input` at its standard input; what it printed.
+    /// Runs it to its end, with `input` on its standard input; returns what it printed.
     pub(super) fn run(
         &self,
         arguments: &[&str],
@@ -118,14 +118,14 @@ impl Kubectl {
     }
 }
 
-/// Reads a pipe to its end beside us; of what is longer, only the beginning is kept.
+/// Reads a pipe to its end in another thread, keeping at most the first `most` bytes.
 fn reader(pipe: Option<impl Read + Send + 'static>, most: u64) -> Receiver<Vec<u8>> {
     let (send, receive) = sync_channel(1);
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
             let _ = pipe.by_ref().take(most).read_to_end(&mut bytes);
-            // The writer is not to be held up by what nobody reads.
+            // Drains the rest, so that the writer does not block.
             let _ = std::io::copy(&mut pipe, &mut std::io::sink());
         }
         let _ = send.send(bytes);
@@ -133,7 +133,7 @@ fn reader(pipe: Option<impl Read + Send + 'static>, most: u64) -> Receiver<Vec<u
     receive
 }
 
-/// Waits for the end; in words why it did not come.
+/// Waits for the end; the error says why it did not come.
 fn wait(child: &mut Child, deadline: &Deadline<'_>) -> Result<ExitStatus, String> {
     let why = loop {
         match child.try_wait() {
@@ -151,7 +151,8 @@ fn wait(child: &mut Child, deadline: &Deadline<'_>) -> Result<ExitStatus, String
     Err(why)
 }
 
-/// Where it looked for the cluster's schema in vain before anything else: that nothing answers, without the advice to check less.
+/// The message that no cluster answers, without kubectl's advice to turn off validation, when fetching the cluster's
+/// schema failed.
 fn no_cluster(told: &str) -> Option<String> {
     let (_, cause) = told.split_once("failed to download openapi: ")?;
     let cause = cause.split("; if you choose to ignore").next().unwrap_or(cause);
@@ -160,14 +161,14 @@ fn no_cluster(told: &str) -> Option<String> {
     ))
 }
 
-/// The last lines of what it said, on one line.
+/// The last lines of standard error, on one line.
 fn said(complaint: &Receiver<Vec<u8>>, within: Duration) -> String {
     let text = complaint.recv_timeout(within).unwrap_or_default();
     let text = one_line(&String::from_utf8_lossy(&text));
     if text.is_empty() { text } else { format!(": {text}") }
 }
 
-/// The last three lines on one, at most 600 characters.
+/// The last three lines joined, at most 600 characters.
 fn one_line(text: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(printable).filter(|line| !line.is_empty()).collect();
     lines.drain(..lines.len().saturating_sub(3));

@@ -7,18 +7,18 @@ use super::{AGENT, GRACE_S};
 
 /// The label by which a run's pods are found.
 pub(super) const INSTANCE: &str = "app.kubernetes.io/instance";
-/// The user and group of pods that name none: nobody in particular, the same as in our image.
+/// Default user and group of pods: unprivileged, the same as in our image.
 const USER: u32 = 65532;
-/// The longest that any run may last, in seconds: two weeks. Only for when nothing else ends the pods.
+/// Maximum duration of any run, in seconds: two weeks. Only for when nothing else ends the pods.
 const DEADLINE_S: u64 = 14 * 24 * 3600;
-/// How long a Job that has ended by itself stays to be looked at, in seconds.
+/// How long a Job that ended by itself is kept for inspection, in seconds.
 const KEPT_S: u64 = 60;
-/// Where the agent is looked for: the usual places, and the root of an image that holds nothing else.
+/// Search path for the agent: the usual directories, and the root of an image that contains nothing else.
 const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/";
-/// What an agent writes beside its data: the journal, and temporary files.
+/// What an agent writes besides its data: the journal, and temporary files.
 const SCRATCH: [(&str, &str); 2] = [("state", "/state"), ("tmp", "/tmp")];
 
-/// An Indexed Job named `name`. Its pods wait; a pod in which no agent was for `quiet_s` seconds ends by itself.
+/// An Indexed Job named `name`. Its pods wait; a pod without an agent for `quiet_s` seconds ends by itself.
 pub(super) fn job(pods: &Pods, name: &str, quiet_s: u64) -> Value {
     let labels = json!({
         "app.kubernetes.io/name": "manometer",
@@ -40,7 +40,7 @@ pub(super) fn job(pods: &Pods, name: &str, quiet_s: u64) -> Value {
             "readOnlyRootFilesystem": true,
             "capabilities": {"drop": ["ALL"]},
         },
-        // A pod that fails says why by its last lines.
+        // A failed pod reports its last log lines as the reason.
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": mounts,
     }));
@@ -48,13 +48,13 @@ pub(super) fn job(pods: &Pods, name: &str, quiet_s: u64) -> Value {
         container.insert("imagePullPolicy".into(), json!(policy));
     }
     if !pods.resources.is_empty() {
-        // Requests equal to limits: the pod has what it was measured with, and is not evicted first.
+        // Requests equal to limits: the pod has the resources it was measured with, and is not evicted first.
         container.insert("resources".into(), json!({"requests": pods.resources, "limits": pods.resources}));
     }
     let mut spec = object(json!({
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": GRACE_S,
-        // An agent asks nothing of Kubernetes.
+        // Agents do not use the Kubernetes API.
         "automountServiceAccountToken": false,
         "enableServiceLinks": false,
         "securityContext": security(pods.user.unwrap_or(USER)),
@@ -63,7 +63,7 @@ pub(super) fn job(pods: &Pods, name: &str, quiet_s: u64) -> Value {
     }));
     if pods.host_network {
         spec.insert("hostNetwork".into(), json!(true));
-        // Names of services are found from the node's network too.
+        // Service names also resolve in the node's network.
         spec.insert("dnsPolicy".into(), json!("ClusterFirstWithHostNet"));
     }
     if !pods.node_selector.is_empty() {
@@ -79,8 +79,7 @@ pub(super) fn job(pods: &Pods, name: &str, quiet_s: u64) -> Value {
             "completionMode": "Indexed",
             "completions": pods.count,
             "parallelism": pods.count,
-            // Nothing is tried again, and a pod that fails ends only itself: with `backoffLimit: 0` it would take all
-            // others with it.
+            // No retries, and a failed pod ends only itself: with `backoffLimit: 0` it would end all others, too.
             "backoffLimitPerIndex": 0,
             "activeDeadlineSeconds": DEADLINE_S,
             "ttlSecondsAfterFinished": KEPT_S,
@@ -89,7 +88,7 @@ pub(super) fn job(pods: &Pods, name: &str, quiet_s: u64) -> Value {
     })
 }
 
-/// One pod a node, or spread as well as may be.
+/// One pod per node, or spread as evenly as possible.
 fn placement(pods: &Pods, name: &str) -> (&'static str, Value) {
     let ours = json!({"matchLabels": {INSTANCE: name}});
     let node = "kubernetes.io/hostname";
@@ -106,14 +105,14 @@ fn placement(pods: &Pods, name: &str) -> (&'static str, Value) {
     }
 }
 
-/// Under which user the agent runs.
+/// The user that the agent runs as.
 fn security(user: u32) -> Value {
     json!({
         "runAsNonRoot": user != 0,
         "runAsUser": user,
         "runAsGroup": user,
         "fsGroup": user,
-        // A volume with many files is not gone through at each start.
+        // Avoids traversing a volume with many files at each start.
         "fsGroupChangePolicy": "OnRootMismatch",
         "seccompProfile": {"type": "RuntimeDefault"},
     })
@@ -123,7 +122,7 @@ fn security(user: u32) -> Value {
 fn volumes(pods: &Pods) -> (Vec<Value>, Vec<Value>) {
     let mut wanted: Vec<(&str, &str, Value)> = Vec::new();
     if let Some(path) = &pods.host_path {
-        // It must be there: one made by Kubernetes would belong to root, and lie on the node's own disk.
+        // It must exist: Kubernetes would create it owned by root, on the node's own disk.
         wanted.push(("node", path, json!({"hostPath": {"path": path, "type": "Directory"}})));
     }
     if let Some((claim, path)) = &pods.claim {

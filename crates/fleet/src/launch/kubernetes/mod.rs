@@ -1,8 +1,8 @@
 //! Agents in the pods of an Indexed Job, started and reached by the user's own `kubectl`.
 //!
-//! The Job's pods only wait (`manometer agent --idle`); each agent is started in one of them by `kubectl exec -i`, whose
-//! standard input and output are the pipe. The Job is deleted when the last agent is gone. When this side is killed, the
-//! agents end with their pipes, the pods after a while without an agent, and the Job by its time to live.
+//! The Job's pods only wait (`manometer agent --idle`); each agent is started in one of them by `kubectl exec -i`,
+//! whose standard input and output are the pipe. The Job is deleted when the last agent is gone. If this process is
+//! killed, the agents end with their pipes, the pods after a while without an agent, and the Job by its time to live.
 
 mod kubectl;
 mod manifest;
@@ -23,31 +23,31 @@ use super::{LaunchError, LaunchSettings, Say};
 
 /// The name of the container.
 const AGENT: &str = "agent";
-/// How long a pod that is deleted may take to end, in seconds: agents remove what they made.
+/// Grace period of a deleted pod, in seconds: agents remove what they created.
 pub(super) const GRACE_S: u64 = 120;
-/// How long pods wait for an agent at least before they end by themselves, in seconds.
+/// Minimum time that pods wait for an agent before they end by themselves, in seconds.
 const QUIET_S: u64 = 600;
-/// The longest that one call of kubectl may take.
+/// Timeout of one call of kubectl.
 const CALL: Duration = Duration::from_secs(30);
-/// How often it is looked how far the pods are.
+/// How often to check the progress of the pods.
 const LOOK: Duration = Duration::from_millis(500);
-/// How many of these looks come for one at the events; then people hear what is waited for.
+/// How many of these checks there are per check of the events, which tell people what is being waited for.
 const EVENTS_EVERY: u32 = 10;
-/// What a namespace says that will never let such pods in.
+/// Kubernetes' message for a namespace that will never admit such pods.
 const AGAINST_STANDARD: &str = "violates PodSecurity";
-/// How many questions in a row may bring no answer: a server may be restarted meanwhile.
+/// Maximum consecutive calls without an answer: a server may be restarting.
 const UNANSWERED: u32 = 5;
-/// The longest that removing the Job may take: the pods' grace, and what Kubernetes needs besides.
+/// Timeout of removing the Job: the pods' grace period, and a margin for Kubernetes.
 const REMOVAL: Duration = Duration::from_secs(GRACE_S + 60);
-/// How many agents are started at a time.
+/// Agents started concurrently.
 const AT_ONCE: usize = 32;
-/// How many characters of the Job's name are drawn.
+/// Random characters in the Job's name.
 const DRAWN: usize = 10;
 
 /// Starts one agent in each of `pods.count` pods.
 ///
 /// # Errors
-/// What kubectl said, or why the pods do not run. Nothing stays then.
+/// kubectl's error, or why the pods do not run. Nothing is left behind.
 pub(super) fn launch(
     pods: &Pods,
     settings: &LaunchSettings<'_>,
@@ -69,7 +69,7 @@ pub(super) fn launch(
     launch_with(kubectl, &name, pods, settings, say)
 }
 
-/// Lower-case letters and digits by chance: two runs do not meet.
+/// Random lower-case letters and digits, so that runs do not collide.
 fn drawn() -> String {
     std::iter::repeat_with(fastrand::alphanumeric).map(|c| c.to_ascii_lowercase()).take(DRAWN).collect()
 }
@@ -82,7 +82,7 @@ fn launch_with(
     say: &Say,
 ) -> Result<Vec<Launched>, LaunchError> {
     let deadline = Deadline::after(settings.start_timeout, settings.stop);
-    // The first pod may wait for the last as long as all may take to start.
+    // The first pod may have to wait for the last as long as the start timeout.
     let quiet_s = QUIET_S.max(settings.start_timeout.as_secs() + 60);
     let manifest = manifest::job(pods, name, quiet_s).to_string();
     let call = Deadline::after(CALL.min(deadline.left()), settings.stop);
@@ -110,7 +110,7 @@ fn launch_with(
     }
 }
 
-/// A Job that is there, and is deleted when this is dropped.
+/// An existing Job, deleted when this is dropped.
 struct Job {
     kubectl: Kubectl,
     name: String,
@@ -119,7 +119,7 @@ struct Job {
 }
 
 impl Job {
-    /// Waits until all pods run: each one's name and node, by index.
+    /// Waits until all pods run; returns each one's name and node, by index.
     fn wait(
         &self,
         count: u32,
@@ -130,7 +130,7 @@ impl Job {
         let (mut found, mut told, mut unanswered) = (Vec::new(), Vec::new(), 0);
         let mut look = 0u32;
         let why = loop {
-            // One question too many is better than one that is cut off by the end of all waiting.
+            // One call too many is better than one cut off by the overall timeout.
             match self.kubectl.get(&["pods", "-l", &label], &Deadline::after(CALL, settings.stop)) {
                 Ok(list) => (found, unanswered) = (pods::read(&list), 0),
                 Err(failure) => {
@@ -142,7 +142,7 @@ impl Job {
             }
             let mut running: Vec<(String, String)> = found.iter().filter_map(running).collect();
             if running.len() == count as usize {
-                // Which node is the first does not change from run to run.
+                // The order of nodes is the same in every run.
                 running.sort_by(|a, b| a.1.cmp(&b.1));
                 return Ok(running);
             }
@@ -173,15 +173,15 @@ impl Job {
         Err(format!("the {count} pods of job {} did not all run {why}: {reasons}", self.name))
     }
 
-    /// Why pods do not run yet. Where none may be made, the warnings about the Job say why.
+    /// Why pods do not run yet. Where none can be created, warnings about the Job say why.
     fn waiting(&self, found: &[Pod], settings: &LaunchSettings<'_>) -> Vec<String> {
-        // Not everybody may read events; nothing depends on them.
+        // Not everyone may read events; they are optional.
         let warnings = self
             .kubectl
             .get(&["events", "--field-selector=type=Warning"], &Deadline::after(CALL, settings.stop))
             .map_or_else(|_| BTreeMap::new(), |events| pods::warnings(&events, &self.name));
         let mut reasons = pods::grouped(found.iter().filter_map(|pod| match &pod.state {
-            // A warning says more than that a container is being made.
+            // A warning is more informative than that a container is being created.
             State::Waiting(why) => Some((pod.name.as_str(), warnings.get(&pod.name).unwrap_or(why).as_str())),
             _ => None,
         }));
@@ -215,13 +215,13 @@ impl Job {
         })
     }
 
-    /// Deletes the Job with its pods and waits until they are gone; says what could not be removed.
+    /// Deletes the Job with its pods and waits until they are gone; reports what could not be removed.
     fn delete(&mut self) {
         if !std::mem::take(&mut self.there) {
             return;
         }
         let arguments = ["delete", "job", &self.name, "--cascade=foreground", "--ignore-not-found"];
-        // No wish of the user's ends this: it has its own limit, and what is left would cost.
+        // The user cannot interrupt this: it has its own timeout, and leftovers would cost money.
         let deadline = Deadline::after(REMOVAL, &|| false);
         if let Err(failure) = self.kubectl.run(&arguments, None, &deadline) {
             (self.say)(&format!(
@@ -255,7 +255,7 @@ fn failed(found: &[Pod]) -> Vec<String> {
     }))
 }
 
-/// Agents are named by their nodes, which stay the same from run to run; where pods share one, with their number.
+/// Agents are named after their nodes, which stay the same from run to run; where pods share a node, a number is added.
 fn names(running: &[(String, String)]) -> Vec<String> {
     let on = |node: &str| running.iter().filter(|(_, other)| other == node).count();
     let name = |(index, (_, node)): (usize, &(String, String))| match on(node) {
@@ -265,7 +265,7 @@ fn names(running: &[(String, String)]) -> Vec<String> {
     running.iter().enumerate().map(name).collect()
 }
 
-/// The first reasons; how many more there are.
+/// The first reasons, and the number of others.
 fn shown(reasons: &[String]) -> String {
     const MOST: usize = 4;
     let mut text = reasons.iter().take(MOST).cloned().collect::<Vec<_>>().join("; ");

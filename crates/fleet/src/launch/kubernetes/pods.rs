@@ -1,4 +1,4 @@
-//! What Kubernetes says of the pods of a Job: which run, where, and why the others do not.
+//! What Kubernetes reports about the pods of a Job: which run, where, and why the others do not.
 
 use std::collections::BTreeMap;
 
@@ -15,21 +15,21 @@ pub(super) struct Pod {
     pub(super) state: State,
 }
 
-/// How far a pod is.
+/// State of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Its container runs, on this node.
     Running(String),
-    /// Not yet, and why.
+    /// Not running yet, and why.
     Waiting(String),
-    /// It never will, and why.
+    /// It will never run, and why.
     Failed(String),
 }
 
-/// Reasons to wait that pass only when somebody changes the pod.
+/// Waiting reasons that end only when somebody changes the pod.
 const FINAL: [&str; 3] = ["ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError"];
 
-/// The pods of a list as `kubectl get pods -o json` gives it, by index. Of an index that has several, the one that runs.
+/// The pods of a list from `kubectl get pods -o json`, by index. If several have the same index, the running one.
 pub(super) fn read(list: &Value) -> Vec<Pod> {
     let mut pods: BTreeMap<u32, Pod> = BTreeMap::new();
     for item in list["items"].as_array().into_iter().flatten() {
@@ -45,7 +45,7 @@ pub(super) fn read(list: &Value) -> Vec<Pod> {
 
 fn pod(item: &Value) -> Option<Pod> {
     let metadata = &item["metadata"];
-    // An annotation from the first version of Indexed Jobs on; since Kubernetes 1.28 a label too.
+    // An annotation since the first version of Indexed Jobs; since Kubernetes 1.28 also a label.
     let key = "batch.kubernetes.io/job-completion-index";
     let index = metadata["annotations"][key].as_str().or_else(|| metadata["labels"][key].as_str())?;
     Some(Pod { name: metadata["name"].as_str()?.to_owned(), index: index.parse().ok()?, state: state(item) })
@@ -92,14 +92,14 @@ fn reason(status: &Value) -> Option<String> {
     }
 }
 
-/// On one line, and not endless.
+/// Shortened, on one line.
 fn short(text: &str) -> String {
     let text = printable(text);
     if text.chars().count() <= 400 { text } else { text.chars().take(400).chain(['…']).collect() }
 }
 
-/// The last warning about each object of this Job, by the object's name, from `kubectl get events -o json`: what keeps a
-/// volume from being mounted, or a pod from being made, stands nowhere else.
+/// The last warning about each object of this Job, by the object's name, from `kubectl get events -o json`: only there
+/// does Kubernetes say why a volume cannot be mounted or a pod not be created.
 pub(super) fn warnings(events: &Value, job: &str) -> BTreeMap<String, String> {
     let mut last: BTreeMap<String, (String, String)> = BTreeMap::new();
     for event in events["items"].as_array().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! The launcher against a `kubectl` that is a small script, and the manifests as they are kept for Kubernetes' own check.
+//! The launcher with a small script as `kubectl`, and the manifests stored for Kubernetes' own check.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn pods(count: u32) -> Pods {
     Pods { count, image: "manometer:latest".to_owned(), ..Pods::default() }
 }
 
-/// A `kubectl` that notes how it was called, keeps what was applied, and answers from files.
+/// A `kubectl` that records its calls, stores what was applied, and answers from files.
 struct Fake(tempfile::TempDir);
 
 impl Fake {
@@ -75,7 +75,7 @@ exit 9
         self.write("pods", &serde_json::json!({"items": items}).to_string());
     }
 
-    /// Launches; with `until_told`, the user gives up as soon as something was said.
+    /// Launches; with `until_told`, the user gives up after the first message.
     fn launch(
         &self,
         pods: &Pods,
@@ -155,7 +155,7 @@ fn what_kubectl_refuses_is_said_in_its_words() {
     fake.write("refuse", "Error from server (Forbidden): jobs.batch is forbidden\n");
     let text = failure(fake.launch(&pods(1), 20, false).0);
     assert_eq!(text, "kubectl apply -f - failed: Error from server (Forbidden): jobs.batch is forbidden");
-    // Nothing was made.
+    // Nothing was created.
     assert_eq!(fake.deletions(), 0);
 }
 

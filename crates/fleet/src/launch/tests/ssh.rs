@@ -51,7 +51,7 @@ fn said() -> (Say, Arc<std::sync::Mutex<Vec<String>>>) {
 
 #[test]
 fn the_program_is_copied_once_and_checked() {
-    // What the host's shell prints at a login is not taken for the script's lines.
+    // Output of the host's login shell is not mistaken for the script's lines.
     let bench = bench("echo welcome to $host; echo");
     let (say, lines) = said();
     let mut agents = launch(&ssh(&["me@a:2222"], &["-F", "x"]), &bench.settings(), &say).unwrap();
@@ -73,7 +73,7 @@ fn the_program_is_copied_once_and_checked() {
     assert_eq!(mode & 0o7777, 0o755);
     assert_eq!(std::fs::metadata(&made[0]).unwrap().permissions().mode() & 0o7777, 0o700);
 
-    // It is there: nothing is copied. Damaged, it is copied anew.
+    // It exists: nothing is copied. When damaged, it is copied again.
     let (say, lines) = said();
     drop(launch(&ssh(&["a"], &[]), &bench.settings(), &say).unwrap());
     assert!(lines.lock().unwrap().is_empty());
@@ -108,7 +108,7 @@ fn copies_that_nobody_used_for_a_week_go() {
     assert_eq!(copies(&bench).len(), 2);
 }
 
-/// A host whose tools are these alone, besides sh and what is in it.
+/// A host with only these tools, besides sh and its builtins.
 fn host_with(tools: &[&str]) -> Bench {
     let bench = bench("PATH=$(/usr/bin/dirname \"$0\")/bin");
     std::fs::create_dir(bench.path("bin")).unwrap();
@@ -123,7 +123,7 @@ fn host_with(tools: &[&str]) -> Bench {
 const TOOLS: [&str; 10] =
     ["cat", "chmod", "find", "head", "mkdir", "mv", "rm", "sha256sum", "touch", "uname"];
 
-/// Gives the host a tool that does something else.
+/// Replaces a tool of the host.
 fn replace(bench: &Bench, tool: &str, text: &str) {
     let place = bench.path("bin").join(tool);
     if place.is_symlink() {
@@ -132,7 +132,7 @@ fn replace(bench: &Bench, tool: &str, text: &str) {
     bench.program(&format!("bin/{tool}"), text);
 }
 
-/// Makes the host's `tool` note that it was called, and then do its work.
+/// Makes the host's `tool` record its calls, and then do its work.
 fn note_calls(bench: &Bench, tool: &str) {
     let note = bench.path(tool);
     replace(bench, tool, &format!("echo x >> {}; exec /usr/bin/{tool} \"$@\"", note.display()));
@@ -146,7 +146,7 @@ fn a_program_is_compressed_for_hosts_that_have_gzip() {
         if gzip {
             note_calls(&bench, "gzip");
         }
-        // Neither is shorter than what a pipe holds.
+        // Both exceed the capacity of a pipe.
         let filling = "# a program is seldom short\n".repeat(20_000);
         bench.program("agent", &format!("echo ready; exec cat\n{filling}"));
         let mut agents = launch(&ssh(&["a"], &[]), &bench.settings(), &quiet()).unwrap();
@@ -162,7 +162,7 @@ fn a_program_is_compressed_for_hosts_that_have_gzip() {
 
 #[test]
 fn a_wrong_hash_is_an_error_and_the_copy_goes() {
-    // A disk that keeps something else: what takes the copy on this host writes one byte more.
+    // A disk that stores something else: the tool that takes the copy on this host writes one byte more.
     for faulty in ["head", "gzip"] {
         let bench = host_with(&TOOLS);
         replace(&bench, faulty, &format!("/usr/bin/{faulty} \"$@\"; echo x"));
@@ -230,7 +230,7 @@ fn a_program_that_the_host_has_is_used() {
 
 #[test]
 fn a_password_goes_to_ssh_through_askpass_only() {
-    // The stand-in for ssh looks for the secret everywhere it must not be.
+    // The stand-in for ssh looks for the secret wherever it must not be.
     let bench = bench(
         "env | grep -q s3cret && exit 9; case $all in *s3cret*) exit 9;; *BatchMode=no*) ;; *) exit 8;; esac; \
          test \"$SSH_ASKPASS_REQUIRE\" = force || exit 7; $SSH_ASKPASS \"me@$host's password: \" || exit 6",

@@ -1,7 +1,7 @@
-//! One path's packets: sent, recognised when they come back, and how long that took.
+//! One path's packets: sent, matched with their replies, and timed.
 //!
-//! Both ends of the time are the kernel's: the packet is sent in the call, and its answer is stamped when it arrives. So it does not
-//! matter when this thread gets a core; how late it gets one is told besides.
+//! The kernel determines both times: the packet is sent during the call, and its reply is timestamped on arrival. So it
+//! does not matter when this thread gets a core; its delay is reported separately.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -12,11 +12,11 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::Echoed;
 
-/// An answer later than this counts as lost.
+/// A reply later than this counts as lost.
 const LATEST_NS: u64 = 2_000_000_000;
-/// Of this many turns one sends a datagram to a closed port: kernels answer those once a second (`icmp_ratelimit`).
+/// Every how many turns a datagram goes to a closed port: kernels answer those once a second (`icmp_ratelimit`).
 const DATAGRAM_TURNS: u16 = 10;
-/// Where traceroute begins: nobody listens there.
+/// Where traceroute starts: nothing listens there.
 const CLOSED_PORT: u16 = 33_434;
 
 /// A socket to one address.
@@ -30,19 +30,19 @@ pub(super) struct Line {
     waiting: VecDeque<(u16, u64)>,
 }
 
-/// How an answer is had.
+/// How replies are obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// The kernel gives this socket the answers to its own echoes.
+    /// The kernel delivers the replies to this socket's own echoes.
     Echo,
-    /// A raw socket sees all answers of this host; its own have this identifier.
+    /// A raw socket sees all replies to this host; its own have this identifier.
     RawEcho(u16),
-    /// A datagram that nobody wants.
+    /// A datagram to a closed port.
     Datagram,
 }
 
 impl Line {
-    /// `None` where the other end cannot be named.
+    /// Opens a socket to one address; `None` where that is not possible.
     pub(super) fn open(local: IpAddr, remote: IpAddr, number: u16) -> Option<Line> {
         let six = remote.is_ipv6();
         let (family, protocol) = match six {
@@ -63,12 +63,12 @@ impl Line {
         rustix::net::bind(&socket, &SocketAddr::new(local, 0)).ok()?;
         rustix::net::connect(&socket, &SocketAddr::new(remote, port)).ok()?;
         let line = Line { socket, six: remote.is_ipv6(), way, turns: 0, next: 0, waiting: VecDeque::new() };
-        // The first call makes the kernel stamp what comes from now on.
+        // The first call makes the kernel timestamp packets from now on.
         line.arrived_ns();
         Some(line)
     }
 
-    /// Takes what has come, and sends one more.
+    /// Receives pending replies, and sends one more packet.
     pub(super) fn turn(&mut self) -> Echoed {
         let mut seen = Echoed::default();
         let mut packet = [0; 256];
@@ -79,7 +79,7 @@ impl Line {
             let Some(number) = answer(&packet[..len.min(packet.len())], self.six, self.way) else { continue };
             let Some(place) = self.waiting.iter().position(|(sent, _)| *sent == number) else { continue };
             let took = self.waiting.remove(place).and_then(|(_, sent_ns)| arrived_ns?.checked_sub(sent_ns));
-            // A clock that was set meanwhile gives nothing.
+            // A clock change in between yields no value.
             if let Some(took_ns) = took.filter(|took_ns| *took_ns < LATEST_NS) {
                 seen.fastest(1, took_ns / 1000);
             }
@@ -87,7 +87,7 @@ impl Line {
         let now_ns = wall_ns();
         while self.waiting.front().is_some_and(|(_, sent_ns)| now_ns.saturating_sub(*sent_ns) > LATEST_NS) {
             self.waiting.pop_front();
-            // Nobody has to answer datagrams.
+            // Nothing obliges a host to answer datagrams.
             seen.lost += u32::from(self.way != Way::Datagram);
         }
         self.turns = self.turns.wrapping_add(1);
@@ -110,19 +110,19 @@ impl Line {
             Way::Echo => give(&request(self.six, 0, self.next)),
             Way::RawEcho(own) => give(&request(self.six, own, self.next)),
         };
-        // The answer to the datagram before is told as the next call's error, too.
+        // The reply to the previous datagram is also reported as the next call's error.
         match once() {
             Err(_) if self.way == Way::Datagram => once(),
             result => result,
         }
     }
 
-    /// When the packet taken last arrived, on the wall clock.
+    /// Arrival time of the last packet received, on the wall clock.
     fn arrived_ns(&self) -> Option<u64> {
-        /// `SIOCGSTAMPNS` of include/uapi/asm-generic/sockios.h, as old kernels know it too.
+        /// `SIOCGSTAMPNS` of include/uapi/asm-generic/sockios.h, in the form that old kernels also support.
         const STAMP: libc::c_ulong = 0x8907;
         let mut stamp = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the descriptor is open, and the kernel writes one timespec, which is what is given.
+        // SAFETY: the descriptor is open, and the kernel writes one timespec into the given one.
         let status = unsafe { libc::ioctl(self.socket.as_raw_fd(), STAMP as _, &raw mut stamp) };
         (status == 0).then_some(stamp.tv_sec as u64 * 1_000_000_000 + stamp.tv_nsec as u64)
     }
@@ -150,7 +150,7 @@ fn request(six: bool, own: u16, number: u16) -> [u8; 64] {
     packet
 }
 
-/// A socket of datagrams whose errors are kept, each with the datagram that it is of.
+/// A datagram socket with an error queue, which holds each error with its datagram.
 fn datagrams(family: AddressFamily, six: bool) -> Option<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(family, SocketType::DGRAM, flags, None).ok()?;
@@ -160,7 +160,7 @@ fn datagrams(family: AddressFamily, six: bool) -> Option<OwnedFd> {
     };
     let on: libc::c_int = 1;
     let length = size_of_val(&on) as libc::socklen_t;
-    // SAFETY: the descriptor is open, and the kernel reads one number of the length that is given.
+    // SAFETY: the descriptor is open, and the kernel reads one number of the given length.
     let status = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const on).cast(), length) };
     (status == 0).then_some(socket)
 }
@@ -168,9 +168,9 @@ fn datagrams(family: AddressFamily, six: bool) -> Option<OwnedFd> {
 /// The number of the packet that this one answers.
 fn answer(packet: &[u8], six: bool, way: Way) -> Option<u16> {
     let header = match way {
-        // What was sent comes back without its headers.
+        // The sent packet comes back without its headers.
         Way::Datagram => return Some(u16::from_be_bytes(*packet.first_chunk()?)),
-        // A raw socket of IPv4 gives the IP header too.
+        // A raw IPv4 socket also returns the IP header.
         Way::RawEcho(_) if !six => usize::from(packet.first()? & 0x0f) * 4,
         _ => 0,
     };
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff);
     }
 
-    /// Turns of a line until an answer came.
+    /// Repeats a line's turns until a reply arrives.
     fn answered(mut line: Line) -> Echoed {
         let mut sum = Echoed::default();
         for _ in 0..2000 {
@@ -242,7 +242,7 @@ mod tests {
             let mut line = Line::over(socket, Way::Datagram, own, own).unwrap();
             let sent: u32 = (0..DATAGRAM_TURNS).map(|_| line.turn().sent).sum();
             assert_eq!(sent, 1, "one in this many turns");
-            // The next ones go although the answer to the first is told as an error.
+            // Later packets are sent although the reply to the first is reported as an error.
             let sum = answered(line);
             assert!(sum.least_us < LATEST_NS / 1000, "{sum:?}");
         }
