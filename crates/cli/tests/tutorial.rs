@@ -1,4 +1,5 @@
-//! docs/tutorial.md is run from its first line to its last, and what it prints has the shape that stands there.
+//! docs/tutorial.md is run from its first line to its last, and what it prints has the shape that stands there. So have the examples of
+//! other documents that need no more than this host.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -103,6 +104,10 @@ impl Drop for Terminals {
 }
 
 impl Terminals {
+    fn new(directory: &Path) -> Self {
+        Self { directory: directory.to_owned(), variables: BTreeMap::new(), array: None, printed: Vec::new() }
+    }
+
     fn command(&self, program: &str) -> Command {
         let programs = Path::new(env!("CARGO_BIN_EXE_manometer")).parent().unwrap();
         let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
@@ -172,17 +177,43 @@ fn every_line_of_the_tutorial_works() {
     assert!(examples.len() >= 13, "{} commands", examples.len());
     // Where cargo keeps its files direct I/O works, which it may not in /tmp.
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let mut terminals = Terminals {
-        directory: directory.path().to_owned(),
-        variables: BTreeMap::new(),
-        array: None,
-        printed: Vec::new(),
-    };
+    let mut terminals = Terminals::new(directory.path());
     examples.iter().for_each(|example| terminals.run(example));
     assert!(directory.path().join("report.html").exists());
     let left: Vec<_> = std::fs::read_dir(directory.path().join("data")).unwrap().collect();
     assert!(left.is_empty(), "runs left {left:?}");
     terminals.end();
+}
+
+/// The first block of YAML after a heading or a line.
+fn yaml_after<'a>(text: &'a str, line: &str) -> &'a str {
+    let rest = text.split_once(&format!("{line}\n")).expect(line).1;
+    rest.split_once("```yaml\n").unwrap().1.split_once("```").unwrap().0
+}
+
+#[test]
+fn what_experiments_are_shown_to_stand_for_and_to_do_is_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    std::fs::create_dir(directory.path().join("data")).unwrap();
+    let data = directory.path().join("data");
+    let guide = std::fs::read_to_string(root.join("docs/experiments.md")).unwrap();
+    let guide = guide.replace("/mnt/data", data.to_str().unwrap());
+    let fleet = std::fs::read_to_string(root.join("docs/fleet.md")).unwrap();
+    std::fs::write(directory.path().join("first.yaml"), yaml_after(&guide, "## A first experiment")).unwrap();
+    std::fs::write(directory.path().join("read.yaml"), yaml_after(&fleet, "# A fleet: many hosts as one"))
+        .unwrap();
+    let mut examples = examples(&guide);
+    examples.extend(self::examples(&fleet));
+    assert!(examples.len() >= 3, "{} commands", examples.len());
+    let mut terminals = Terminals::new(directory.path());
+    for mut example in examples {
+        if example.command.contains("read.yaml") {
+            // The hosts of the example are not asked, so that what their look says is not there.
+            example.command.push_str(" --no-preflight");
+        }
+        terminals.run(&example);
+    }
 }
 
 #[test]
