@@ -1,4 +1,4 @@
-//! Buffers that operations own while the kernel may touch them.
+//! Buffers owned by operations while the kernel may access them.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -8,12 +8,12 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use crate::core::{Inner, Kernel};
 
-/// Page-aligned bytes, zeroed when made.
+/// Page-aligned memory, zeroed on creation.
 ///
-/// A buffer moves into an operation and comes back with its result, so that the memory outlives
-/// whatever the kernel still does with it, even when the waiting task has been dropped.
+/// A buffer moves into an operation and comes back with its result, so that the memory outlives whatever the kernel
+/// still does with it, even if the waiting task has been dropped.
 ///
-/// It is one pointer large: it goes through many hands in an operation's life.
+/// It is a single pointer in size, because it is passed on many times during an operation.
 pub struct Buffer {
     mapping: NonNull<Mapping>,
 }
@@ -25,25 +25,25 @@ struct Mapping {
     registered: Option<Registration>,
 }
 
-/// A buffer's place in a ring's table of registered buffers.
+/// A buffer's index in a ring's table of registered buffers.
 struct Registration {
     inner: Weak<Inner>,
     place: u16,
 }
 
-/// What empty buffers point at, so that they cost nothing. It is never written.
+/// The target of empty buffers, which makes them free. It is never written.
 struct Empty(Mapping);
 
-// SAFETY: nobody ever writes it, and it holds no reference counts.
+// SAFETY: it is never written, and it contains no reference counts.
 unsafe impl Sync for Empty {}
 
 static EMPTY: Empty = Empty(Mapping { start: NonNull::dangling(), len: 0, registered: None });
 
 impl Buffer {
-    /// Zeroed memory of `len` bytes on a page boundary.
+    /// Zeroed, page-aligned memory of `len` bytes.
     ///
     /// # Panics
-    /// When the machine has no memory left, as any allocation does.
+    /// If the machine has no memory left, as with any allocation.
     pub fn new(len: usize) -> Buffer {
         if len == 0 {
             return Buffer { mapping: NonNull::from(&EMPTY.0) };
@@ -53,7 +53,7 @@ impl Buffer {
         Buffer { mapping: NonNull::from(Box::leak(mapping)) }
     }
 
-    /// The same, registered with the ring where there is one with room and the limit on locked memory allows it.
+    /// The same, registered with the ring if there is one with a free slot and the limit on locked memory permits.
     pub(crate) fn registered(inner: &Rc<Inner>, len: usize) -> Buffer {
         let mut buffer = Buffer::new(len);
         if let Kernel::Uring(uring) = &inner.kernel
@@ -69,23 +69,23 @@ impl Buffer {
 
     #[inline]
     fn mapping(&self) -> &Mapping {
-        // SAFETY: this value owns what it points at, or that is never written.
+        // SAFETY: this value owns the target, or the target is never written.
         unsafe { self.mapping.as_ref() }
     }
 
-    /// True when the kernel knows the buffer beforehand and need not look its pages up again
+    /// Whether the buffer is registered with the kernel, which then need not look up its pages for every operation
     /// (`IORING_REGISTER_BUFFERS`).
     pub fn is_registered(&self) -> bool {
         self.mapping().registered.is_some()
     }
 
-    /// The place in the ring's table.
+    /// The index in the ring's table.
     #[inline]
     pub(crate) fn place(&self) -> Option<u16> {
         self.mapping().registered.as_ref().map(|registration| registration.place)
     }
 
-    /// The address of `offset`, for the kernel.
+    /// The address at `offset`, for the kernel.
     #[inline]
     pub(crate) fn address(&mut self, offset: usize) -> *mut u8 {
         debug_assert!(offset <= self.mapping().len);
@@ -94,13 +94,13 @@ impl Buffer {
     }
 }
 
-/// From this length on a buffer is whole huge pages, where the kernel has them to give: few pieces instead of many single
-/// pages are what a device is told to fill, and what registering pins.
+/// From this length on, a buffer consists of whole huge pages if the kernel can provide them: a device is then given a
+/// few large segments instead of many single pages, and registration pins fewer of them.
 const LARGE: usize = 1 << 20;
 /// The size of a huge page.
 const HUGE: usize = 2 << 20;
 
-/// New memory of a length, zeroed.
+/// New zeroed memory of a given length.
 fn map(len: usize) -> rustix::io::Result<NonNull<u8>> {
     let anonymous = |len| {
         // SAFETY: a new anonymous mapping overlaps nothing.
@@ -115,7 +115,7 @@ fn map(len: usize) -> rustix::io::Result<NonNull<u8>> {
     let pages = len.next_multiple_of(HUGE);
     let whole = anonymous(pages + HUGE)?.cast::<u8>();
     let before = whole.align_offset(HUGE);
-    // SAFETY: all of it lies within the mapping, and what is cut off before and behind is not used by anybody.
+    // SAFETY: everything lies within the mapping, and nobody uses the parts cut off at either end.
     unsafe {
         let start = whole.add(before);
         if before > 0 {
@@ -124,7 +124,7 @@ fn map(len: usize) -> rustix::io::Result<NonNull<u8>> {
         if before < HUGE {
             let _ = munmap(start.add(pages).cast(), HUGE - before);
         }
-        // Where there are none, ordinary pages do.
+        // If there are none, ordinary pages are used.
         let _ = madvise(start.cast(), pages, Advice::LinuxHugepage);
         Ok(NonNull::new(start).expect(never_null))
     }
@@ -153,7 +153,7 @@ impl Drop for Buffer {
         if self.mapping().len == 0 {
             return;
         }
-        // SAFETY: what is not empty was made from a box in [`Buffer::new`], and this is its only owner.
+        // SAFETY: a non-empty buffer was created from a box in [`Buffer::new`], and this is its only owner.
         let mapping = unsafe { Box::from_raw(self.mapping.as_ptr()) };
         if let Some(registration) = mapping.registered
             && let Some(inner) = registration.inner.upgrade()
@@ -162,7 +162,7 @@ impl Drop for Buffer {
             uring.forget_buffer(registration.place);
         }
         let len = if mapping.len < LARGE { mapping.len } else { mapping.len.next_multiple_of(HUGE) };
-        // SAFETY: this value owns the mapping and nothing refers to it any more.
+        // SAFETY: this value owns the mapping, and nothing refers to it any more.
         let _ = unsafe { munmap(mapping.start.as_ptr().cast(), len) };
     }
 }

@@ -1,4 +1,4 @@
-//! System calls on files as plain values, so that a thread can do them for a task.
+//! System calls on files as plain values, so that a thread can execute them for a task.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 /// `BLKDISCARD` of linux/fs.h: `_IO(0x12, 119)`.
 const BLKDISCARD: libc::Ioctl = 0x1277;
 
-/// A system call and its arguments. Addresses point into memory that the caller keeps until the call has returned.
+/// A system call with its arguments. Addresses point into memory that the caller keeps until the call has returned.
 #[derive(Clone, Copy)]
 pub(crate) enum Call {
     /// pread(2).
@@ -31,11 +31,12 @@ pub(crate) enum Call {
     Entries { fd: RawFd, start: *mut u8, len: usize },
 }
 
-// SAFETY: a call owns nothing; what its addresses point at is kept, and touched by nobody else, until it has returned.
+// SAFETY: a call owns nothing; the memory behind its addresses is kept alive, and used by nobody else, until it has
+// returned.
 unsafe impl Send for Call {}
 
 impl Call {
-    /// Does it: the kernel's result, or a negative error number, as io_uring would report it.
+    /// Executes it and returns the kernel's result, or a negative error number, as io_uring would report it.
     pub(crate) fn run(&self) -> i32 {
         loop {
             // SAFETY: see [`Call`]: descriptors are open and addresses valid until this returns.
@@ -52,7 +53,7 @@ impl Call {
     }
 
     unsafe fn system_call(&self) -> i64 {
-        // SAFETY: the caller vouches for descriptors and addresses.
+        // SAFETY: the caller guarantees descriptors and addresses.
         unsafe {
             match *self {
                 Call::Read { fd, start, len, at } => libc::pread64(fd, start.cast(), len, at as i64) as i64,
@@ -82,13 +83,13 @@ impl Call {
     }
 }
 
-/// pread(2) of what is in the page cache (`RWF_NOWAIT`, preadv2(2)): `EAGAIN` when nothing of it is.
+/// pread(2) limited to the page cache (`RWF_NOWAIT`, preadv2(2)): `EAGAIN` if none of the data is there.
 #[inline]
 pub(crate) fn read_cached(fd: RawFd, start: *mut u8, len: usize, at: u64) -> io::Result<usize> {
     let range = libc::iovec { iov_base: start.cast(), iov_len: len };
-    // The bare system call: the library's function is also a point of cancellation, which costs more than the rest of it.
-    // The offset goes in two halves, of which kernels with registers of 64 bits take the first for the whole
-    // (preadv(2), "C library/kernel differences").
+    // The raw system call: the library function is also a cancellation point, which costs more than the rest of it. The
+    // offset is passed in two halves; kernels with 64-bit registers take the first as the whole offset (preadv(2), "C
+    // library/kernel differences").
     let high = at.checked_shr(usize::BITS).unwrap_or(0);
     // SAFETY: the caller's buffer is `len` bytes long and borrowed for the call.
     let count = unsafe {

@@ -1,38 +1,38 @@
-//! Which backend a reactor is to use.
+//! The choice of a reactor's backend.
 
 use std::str::FromStr;
 
-/// Which backend to use.
+/// The backend to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// io_uring, or epoll with the reason when io_uring is refused.
+    /// io_uring, or epoll together with the reason if io_uring is refused.
     #[default]
     Auto,
     /// io_uring or an error.
     Uring,
-    /// epoll; files by a pool of threads.
+    /// epoll; files use a thread pool.
     Epoll,
-    /// io_uring that, with several operations in flight, waits for three quarters of them (32 at most, and for 250
-    /// microseconds at most) instead of for the first, or an error. Fewer wake-ups and larger batches cost less processor time, and
-    /// add up to that wait to latencies: for the highest rates, not for the truest latencies.
+    /// io_uring that, with several operations in flight, waits for three quarters of them (at most 32, and at most 250
+    /// microseconds) instead of for the first; or an error. Fewer wake-ups and larger batches use less CPU time but add
+    /// up to that wait to latencies: for maximum rates, not for accurate latencies.
     Batching,
-    /// io_uring that polls instead of being interrupted, or an error.
+    /// io_uring with polling instead of interrupts, or an error.
     Polling(Polling),
 }
 
 /// What io_uring polls for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Polling {
-    /// `IORING_SETUP_IOPOLL`: this thread asks the device again and again whether reads and writes are done, instead of
-    /// being interrupted. Only for files that are opened with `O_DIRECT`, on devices that have queues to poll.
+    /// `IORING_SETUP_IOPOLL`: this thread polls the device for completed reads and writes instead of being interrupted.
+    /// Only for files opened with `O_DIRECT`, on devices with poll queues.
     pub completions: bool,
-    /// `IORING_SETUP_SQPOLL`: a thread of the kernel looks for new operations, so that none costs a system call. That
-    /// thread keeps a core busy.
+    /// `IORING_SETUP_SQPOLL`: a kernel thread polls for new operations, so that they cost no system call. That thread
+    /// keeps a core busy.
     pub submissions: bool,
 }
 
 impl BackendChoice {
-    /// io_uring with the given kinds of polling; without any it is plain [`BackendChoice::Uring`].
+    /// io_uring with the given kinds of polling; with none it is plain [`BackendChoice::Uring`].
     pub fn polling(completions: bool, submissions: bool) -> BackendChoice {
         match (completions, submissions) {
             (false, false) => BackendChoice::Uring,
@@ -40,7 +40,7 @@ impl BackendChoice {
         }
     }
 
-    /// What is to be polled for.
+    /// The kinds of polling to use.
     pub(crate) fn what_polls(self) -> Polling {
         match self {
             BackendChoice::Polling(polling) => polling,
@@ -51,7 +51,7 @@ impl BackendChoice {
     }
 }
 
-/// Every choice and its name.
+/// Every choice with its name.
 const NAMES: [(&str, BackendChoice); 7] = [
     ("auto", BackendChoice::Auto),
     ("uring", BackendChoice::Uring),
@@ -79,7 +79,7 @@ impl FromStr for BackendChoice {
 impl std::fmt::Display for BackendChoice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let named = NAMES.iter().find(|(_, choice)| choice == self);
-        // A polling choice that polls for nothing is plain io_uring.
+        // A polling choice without any polling is plain io_uring.
         f.write_str(named.map_or("uring", |(name, _)| name))
     }
 }

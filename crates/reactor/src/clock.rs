@@ -1,9 +1,9 @@
-//! The one place where time is read.
+//! The only place where time is read.
 //!
-//! Monotonic time is nanoseconds since an origin fixed when the process first asks. On x86-64 with an
-//! invariant time-stamp counter (CPUID 8000_0007h, EDX bit 8) that the kernel itself trusts as its clock
-//! source, the counter is read directly: about 10 ns instead of 23 ns through the vDSO, which counts when
-//! a null target does tens of millions of operations a second. Otherwise `CLOCK_MONOTONIC` is used.
+//! Monotonic time is nanoseconds since an origin fixed when the process first asks. On x86-64 with an invariant
+//! time-stamp counter (CPUID 8000_0007h, EDX bit 8) that the kernel itself trusts as its clock source, the counter is
+//! read directly: about 10 ns instead of 23 ns through the vDSO, which matters when a null target executes tens of
+//! millions of operations per second. Otherwise `CLOCK_MONOTONIC` is used.
 
 use std::sync::OnceLock;
 use std::time::SystemTime;
@@ -18,7 +18,7 @@ fn nanoseconds(t: rustix::time::Timespec) -> u64 {
     (t.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(t.tv_nsec as u64)
 }
 
-/// How ticks of the processor's counter become nanoseconds.
+/// Converts ticks of the CPU's counter to nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     /// Counter at the origin.
@@ -26,12 +26,12 @@ pub(crate) struct Scale {
     origin_ticks: u64,
     /// `CLOCK_MONOTONIC` at the origin.
     origin_ns: u64,
-    /// Nanoseconds a tick, as a fixed-point number with 32 fraction bits; 0 = do not use the counter.
+    /// Nanoseconds per tick, as a fixed-point number with 32 fraction bits; 0 means that the counter must not be used.
     ns_per_tick_q32: u64,
 }
 
 impl Scale {
-    /// The scale of this process; measured once, in about 20 ms.
+    /// The scale for this process; measured once, in about 20 ms.
     pub(crate) fn get() -> Scale {
         static SCALE: OnceLock<Scale> = OnceLock::new();
         *SCALE.get_or_init(Scale::measure)
@@ -43,7 +43,7 @@ impl Scale {
             return kernel_only;
         }
         let (first_ticks, first_ns) = counter::paired_reading();
-        // 20 ms apart, each reading good to some 50 ns: 5 parts per million at worst.
+        // 20 ms apart, with each reading accurate to about 50 ns: at worst 5 parts per million.
         while monotonic_ns() < first_ns + 20_000_000 {
             std::hint::spin_loop();
         }
@@ -71,7 +71,7 @@ impl Scale {
 mod counter {
     use std::arch::x86_64::{__cpuid, _rdtsc};
 
-    /// True when the counter runs at a constant rate and the kernel keeps time by it.
+    /// Whether the counter runs at a constant rate and the kernel keeps time with it.
     pub(super) fn trusted() -> bool {
         let invariant = __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0;
         let source =
@@ -81,11 +81,11 @@ mod counter {
 
     #[inline]
     pub(super) fn ticks() -> u64 {
-        // SAFETY: the instruction exists on every x86-64 processor and touches no memory.
+        // SAFETY: the instruction exists on every x86-64 CPU and does not access memory.
         unsafe { _rdtsc() }
     }
 
-    /// Counter and clock as close together as can be had: the tightest of several tries.
+    /// Counter and clock read as close together as possible: the tightest of several attempts.
     pub(super) fn paired_reading() -> (u64, u64) {
         let mut best = (u64::MAX, 0, 0);
         for _ in 0..32 {
@@ -115,24 +115,24 @@ mod counter {
     }
 }
 
-/// Nanoseconds on the monotonic clock, the same as [`crate::Reactor::now`] of a real reactor.
+/// Nanoseconds on the monotonic clock; same as [`crate::Reactor::now`] of a real reactor.
 #[inline]
 pub fn now_ns() -> u64 {
     Scale::get().now_ns()
 }
 
-/// The calendar's time, for signatures, certificates and records; never for measuring.
+/// Calendar time, for signatures, certificates and records; never for measuring.
 #[allow(clippy::disallowed_methods)]
 pub fn wall() -> SystemTime {
     SystemTime::now()
 }
 
-/// Processor time that this thread has used, in nanoseconds.
+/// CPU time used by this thread, in nanoseconds.
 pub fn cpu_thread_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
 }
 
-/// Processor time that all threads of this process have used, in nanoseconds.
+/// CPU time used by all threads of this process, in nanoseconds.
 pub fn cpu_process_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ProcessCPUTime))
 }
@@ -149,8 +149,8 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(100));
         let ours = scale.now_ns() - ours_before;
         let kernel = monotonic_ns() - before;
-        // Both spans enclose the same sleep; what lies between the readings is far below 5 ms
-        // unless the thread was descheduled there, in which case only the outer span grows.
+        // Both spans enclose the same sleep; the time between the readings is far below 5 ms unless the thread was
+        // descheduled there, in which case only the outer span grows.
         assert!(ours <= kernel + 100_000, "{ours} ns against the kernel's {kernel} ns");
         assert!(ours >= 99_900_000, "{ours} ns for a sleep of 100 ms");
     }

@@ -1,7 +1,8 @@
-//! Completions from other threads: how a library with threads of its own wakes a task of a reactor.
+//! Completions from other threads: lets a library with its own threads wake a task of a reactor.
 //!
-//! The other threads put what is complete on a list and, when it was empty, write to an eventfd (eventfd(2)) that the reactor waits
-//! for like any other descriptor. Whoever takes the list over takes all of it, so that many completions cost one event.
+//! The other threads append completions to a list and, if it was empty, write to an eventfd (eventfd(2)) that the
+//! reactor waits for like any other descriptor. The reader always takes the whole list, so that many completions cost
+//! one event.
 
 use std::cell::Cell;
 use std::io;
@@ -19,7 +20,7 @@ use crate::slots::Held;
 
 struct Arrivals<T> {
     list: Vec<T>,
-    /// Nobody takes anything any more.
+    /// Nobody takes completions any more.
     closed: bool,
 }
 
@@ -29,13 +30,13 @@ struct Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// A panic elsewhere leaves a plain list as it was.
+    /// A panic elsewhere leaves a plain list intact.
     fn lock(&self) -> MutexGuard<'_, Arrivals<T>> {
         self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The other threads' side of [`Completions`]: cloned and sent freely.
+/// The other threads' end of [`Completions`]; can be cloned and sent.
 pub struct Completer<T> {
     shared: Arc<Shared<T>>,
 }
@@ -47,8 +48,8 @@ impl<T> Clone for Completer<T> {
 }
 
 impl<T> Completer<T> {
-    /// Hands a completion to the reactor. It never waits for the reactor, so that callbacks of other libraries may call it.
-    /// When the reactor's side is gone the completion is dropped.
+    /// Passes a completion to the reactor. It never waits for the reactor, so callbacks of other libraries may call it.
+    /// If the reactor's end is gone, the completion is dropped.
     pub fn complete(&self, completion: T) {
         let mut arrivals = self.shared.lock();
         if arrivals.closed {
@@ -58,7 +59,7 @@ impl<T> Completer<T> {
         let first = arrivals.list.len() == 1;
         drop(arrivals);
         if first {
-            // It only fails when the counter is full, and then the reactor is about to look anyway.
+            // It only fails when the counter is full, and then the reactor is about to check anyway.
             let _ = rustix::io::write(&self.shared.event, &1_u64.to_ne_bytes());
         }
     }
@@ -70,21 +71,21 @@ impl<T> std::fmt::Debug for Completer<T> {
     }
 }
 
-/// The reactor's side, without a handle of the reactor: its parts own one, too.
+/// The reactor's end without a reactor handle, because parts of the reactor own one too.
 pub(crate) struct Inbox<T> {
     shared: Arc<Shared<T>>,
-    /// Kept so that taking completions over allocates nothing.
+    /// Kept so that taking completions allocates nothing.
     taken: Cell<Vec<T>>,
-    /// With epoll, the name of the event there.
+    /// With epoll, the event's watch index.
     watch: Option<u32>,
-    /// With io_uring, what the event's counter is read into.
+    /// With io_uring, the buffer that the event's counter is read into.
     counter: Cell<Option<Buffer>>,
 }
 
 impl<T> Inbox<T> {
     pub(crate) fn open(inner: &Inner) -> io::Result<Self> {
         let mut flags = EventfdFlags::CLOEXEC;
-        // io_uring waits for nothing that says it does not block; after epoll a read must not wait.
+        // io_uring does not wait on non-blocking descriptors; after epoll a read must not block.
         flags.set(EventfdFlags::NONBLOCK, matches!(inner.kernel, Kernel::Epoll(_)));
         let event = eventfd(0, flags)?;
         let watch = match &inner.kernel {
@@ -100,7 +101,7 @@ impl<T> Inbox<T> {
         Completer { shared: Arc::clone(&self.shared) }
     }
 
-    /// Hands what has arrived to `each`, in order; says how many.
+    /// Passes everything that has arrived to `each`, in order; returns the number.
     pub(crate) fn take(&self, each: impl FnMut(T)) -> usize {
         let mut taken = self.taken.take();
         std::mem::swap(&mut taken, &mut self.shared.lock().list);
@@ -110,10 +111,10 @@ impl<T> Inbox<T> {
         count
     }
 
-    /// Waits until there is something, and hands it to `each`.
+    /// Waits until something arrives, and passes it to `each`.
     pub(crate) async fn wait(&self, inner: &Inner, mut each: impl FnMut(T)) -> usize {
         loop {
-            // Looked at before each wait: the event of what came meanwhile may have been consumed by a wait that was dropped.
+            // Check before each wait: a dropped wait may have consumed the event of what arrived meanwhile.
             let count = self.take(&mut each);
             if count > 0 {
                 return count;
@@ -141,12 +142,12 @@ impl<T> Inbox<T> {
                 epoll.wait(inner, watch, Direction::Read).await;
                 let _ = rustix::io::read(event, &mut [0; 8]);
             }
-            // No other thread has a part in a simulated run.
+            // Other threads do not take part in a simulated run.
             Kernel::Simulated(_) => std::future::pending().await,
         }
     }
 
-    /// Takes nothing any more.
+    /// Stops taking completions.
     fn close(&mut self, inner: &Inner) {
         let mut arrivals = self.shared.lock();
         arrivals.closed = true;
@@ -159,9 +160,9 @@ impl<T> Inbox<T> {
     }
 }
 
-/// What other threads have completed, on the reactor's side ([`Reactor::completions`](crate::Reactor::completions)).
+/// The reactor's end of completions from other threads ([`Reactor::completions`](crate::Reactor::completions)).
 ///
-/// As many completions are kept as were handed over since the last look: whoever starts the work bounds them.
+/// It holds everything that arrived since the last take; the code that starts the work must bound the number.
 pub struct Completions<T> {
     inner: Rc<Inner>,
     inbox: Inbox<T>,
@@ -176,18 +177,18 @@ impl<T: Send> Completions<T> {
         Ok(Self { inner: Rc::clone(inner), inbox: Inbox::open(inner)? })
     }
 
-    /// The side of other threads.
+    /// The other threads' end.
     pub fn completer(&self) -> Completer<T> {
         self.inbox.completer()
     }
 
-    /// Waits until something has been completed and hands all of it to `each`, in the order in which it came; says how many.
-    /// One task at a time may wait. A wait that is dropped loses nothing.
+    /// Waits until something has been completed and passes everything to `each`, in order of arrival; returns the
+    /// number. Only one task at a time may wait. A dropped wait loses nothing.
     pub async fn wait(&self, each: impl FnMut(T)) -> usize {
         self.inbox.wait(&self.inner, each).await
     }
 
-    /// Hands what has been completed by now to `each`; says how many.
+    /// Passes everything completed so far to `each`; returns the number.
     pub fn take(&self, each: impl FnMut(T)) -> usize {
         self.inbox.take(each)
     }

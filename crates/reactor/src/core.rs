@@ -1,9 +1,9 @@
-//! The heart: tasks by index, the queue of those that are ready, and the loop that turns them.
+//! The core: tasks by index, the ready queue, and the loop that polls them.
 //!
-//! A task is a number. Lanes have small numbers, background tasks carry [`BACKGROUND`]. Whatever a task
-//! waits for (an operation's slot, a timer, a signal) remembers that number and puts it on the ready
-//! queue; the loop polls exactly those. There are no wakers and no reference counts on that path.
-//! A task may be polled without cause: every future here checks its own condition.
+//! A task is a number. Lanes have small numbers, background tasks carry [`BACKGROUND`]. Whatever a task waits for (an
+//! operation's slot, a timer, a signal) remembers that number and puts it on the ready queue; the loop polls exactly
+//! those tasks. That path has no wakers and no reference counts. A task may be polled spuriously: every future here
+//! checks its own condition.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
@@ -24,10 +24,10 @@ use crate::uring::Uring;
 pub(crate) const NO_TASK: u32 = u32::MAX;
 /// Marks the numbers of background tasks.
 const BACKGROUND: u32 = 1 << 31;
-/// Polls, and operations that needed no waiting, between two looks at the kernel and the clock: enough to make both
-/// negligible, few enough that a busy set of lanes delays a completion by microseconds only.
+/// Polls, and operations that completed without waiting, between two checks of kernel and clock: enough to make their
+/// cost negligible, few enough that busy lanes delay a completion by only microseconds.
 const WORK_A_TURN: u32 = 128;
-/// Operations that a task may complete without waiting before others get their turn.
+/// Operations that a task may complete without waiting before others get a turn.
 const OPS_WITHOUT_WAITING: u32 = 16;
 
 #[expect(clippy::large_enum_variant, reason = "one a thread, and a box would cost an indirection each turn")]
@@ -40,7 +40,7 @@ pub(crate) enum Kernel {
 
 type BackgroundTask = Pin<Box<dyn Future<Output = ()>>>;
 
-/// A background task's name: its place, and how often that place was used before.
+/// A background task's identity: its index, and how often that index was used before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TaskId {
     index: u32,
@@ -50,13 +50,13 @@ pub(crate) struct TaskId {
 enum TaskSlot {
     Free,
     Idle(BackgroundTask),
-    /// Taken out while it is polled.
+    /// Taken out while being polled.
     Running,
     /// Aborted from within its own poll.
     Aborted,
 }
 
-/// Everything that the tasks of one reactor share.
+/// State shared by all tasks of a reactor.
 pub(crate) struct Inner {
     pub(crate) kernel: Kernel,
     pub(crate) refusal: Option<String>,
@@ -64,16 +64,16 @@ pub(crate) struct Inner {
     /// The run that the sockets belong to.
     pub(crate) scope: Cell<Option<Scope>>,
     clock: Scale,
-    /// The time as it was first asked for in this turn; 0 before that.
+    /// The time when first requested in this turn; 0 before that.
     turn_ns: Cell<u64>,
     current: Cell<u32>,
     ready: RefCell<VecDeque<u32>>,
     tasks: RefCell<Vec<(u32, TaskSlot)>>,
     free_tasks: RefCell<Vec<u32>>,
     ops_without_waiting: Cell<u32>,
-    /// What was done since the last look at the kernel.
+    /// Work done since the last check of the kernel.
     work: Cell<u32>,
-    /// Threads for calls that block, from the first such call on.
+    /// Threads for blocking calls, created at the first such call.
     pool: OnceCell<Rc<Pool>>,
 }
 
@@ -96,7 +96,7 @@ impl Inner {
         })
     }
 
-    /// The threads for calls that block; started when they are first asked for.
+    /// The threads for blocking calls; started on first use.
     pub(crate) fn pool(self: &Rc<Inner>) -> io::Result<&Pool> {
         if self.pool.get().is_none() {
             let pool = Pool::start(self)?;
@@ -113,7 +113,7 @@ impl Inner {
         }
     }
 
-    /// The time, read at most once in a turn of the loop.
+    /// The time, read at most once per turn of the loop.
     #[inline]
     pub(crate) fn turn_ns(&self) -> u64 {
         match self.turn_ns.get() {
@@ -126,7 +126,7 @@ impl Inner {
         }
     }
 
-    /// The task that is being polled.
+    /// The task being polled.
     #[inline]
     pub(crate) fn current(&self) -> u32 {
         self.current.get()
@@ -137,7 +137,7 @@ impl Inner {
         self.ready.borrow_mut().push_back(task);
     }
 
-    /// True when the running task has done enough without waiting and should yield.
+    /// Whether the running task has done enough without waiting and should yield.
     pub(crate) fn should_yield(&self) -> bool {
         self.should_yield_after(1)
     }
@@ -179,7 +179,7 @@ impl Inner {
                 std::mem::replace(slot, TaskSlot::Free)
             }
         };
-        // Dropping may run destructors that come back here.
+        // Dropping may run destructors that re-enter this code.
         drop(tasks);
         drop(dropped);
     }
@@ -205,7 +205,7 @@ impl Inner {
         }
     }
 
-    /// Drops every background task and waits, briefly, until the kernel has let go of their buffers.
+    /// Drops all background tasks and briefly waits for the kernel to release their buffers.
     pub(crate) fn close(&self) {
         loop {
             let tasks = std::mem::take(&mut *self.tasks.borrow_mut());
@@ -220,7 +220,7 @@ impl Inner {
         }
     }
 
-    /// Polls ready tasks until `poll_foreground` returns true. It gets the numbers of foreground tasks.
+    /// Polls ready tasks until `poll_foreground`, which receives the numbers of foreground tasks, returns true.
     pub(crate) fn run(&self, mut poll_foreground: impl FnMut(u32, &mut Context<'_>) -> bool) {
         let mut context = Context::from_waker(Waker::noop());
         loop {
@@ -256,8 +256,7 @@ impl Inner {
         }
     }
 
-    /// Submits what is queued, collects what is complete, and when `idle`, waits for the first of
-    /// a completion and a timer.
+    /// Submits what is queued, collects what is complete, and if `idle`, waits for the next completion or timer.
     fn look_at_kernel(&self, idle: bool) {
         let due = self.timers.borrow().next_due();
         match &self.kernel {
@@ -281,7 +280,7 @@ impl Inner {
     }
 }
 
-/// Waits until the task has been put on the ready queue again, after all that are there now.
+/// Waits until the task comes up again on the ready queue, after all tasks now in it.
 pub(crate) struct Yield<'a> {
     pub(crate) inner: &'a Inner,
     pub(crate) yielded: bool,

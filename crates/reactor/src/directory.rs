@@ -1,6 +1,6 @@
-//! Files by their names in a directory: opened, looked at, removed.
+//! Opens, queries and removes files by name in a directory.
 //!
-//! A name travels in a buffer, ended by a zero byte, because the kernel may read it when the caller is long gone.
+//! A name travels in a buffer, terminated by a zero byte, because the kernel may read it long after the caller is gone.
 
 use std::ffi::CStr;
 use std::io;
@@ -17,12 +17,12 @@ use crate::core::{Inner, Kernel};
 use crate::file::{File, FileOptions, by_thread, given_back, of};
 use crate::slots::Held;
 
-/// Bytes of a buffer that holds a name, and after it what statx(2) says.
+/// Size of a buffer that holds a name, followed by the output of statx(2).
 pub const NAME_BUFFER: usize = 4096;
-/// Where in the buffer statx(2) puts its answer; names end before.
+/// Offset of statx(2)'s output in the buffer; names end before it.
 const STAT_AT: usize = 2048;
 
-/// A directory that names are looked up in. Clones are handles to the same one.
+/// A directory for looking up names. Clones refer to the same directory.
 #[derive(Clone)]
 pub struct Directory {
     fd: Rc<OwnedFd>,
@@ -35,7 +35,7 @@ impl Directory {
         Ok(Directory { fd: Rc::new(fd), inner: Rc::clone(inner) })
     }
 
-    /// Opens a file. `name` begins with the file's name, ended by a zero byte.
+    /// Opens a file. `name` starts with the file's name, terminated by a zero byte.
     pub async fn open_file(&self, name: Buffer, options: FileOptions) -> (io::Result<File>, Buffer) {
         self.open_with(name, options, options.flags()).await
     }
@@ -65,7 +65,7 @@ impl Directory {
             }
         };
         let (result, name) = given_back(done);
-        // SAFETY: the kernel has just made this descriptor for us.
+        // SAFETY: the kernel has just created this descriptor for us.
         let own = |fd| unsafe { OwnedFd::from_raw_fd(fd as RawFd) };
         (result.map(|fd| File::new(&self.inner, own(fd), options)), name)
     }
@@ -128,10 +128,10 @@ impl std::fmt::Debug for Directory {
     }
 }
 
-/// Access rights of new files, before the umask.
+/// Permissions of new files, before the umask.
 const MODE: libc::mode_t = 0o644;
 
-/// The address of the name in the buffer that is held.
+/// The address of the name in the held buffer.
 fn path_of(held: &mut Held) -> *const libc::c_char {
     let buffer = of(held);
     let within = buffer.len().min(STAT_AT);

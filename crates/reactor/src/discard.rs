@@ -1,7 +1,7 @@
-//! Dropping payload in the kernel: `recv` with `MSG_TRUNC` (tcp(7)).
+//! Discards payload in the kernel: `recv` with `MSG_TRUNC` (tcp(7)).
 //!
-//! The kernel still wants an address. It gets pages that nobody may touch, so that a kernel which
-//! did copy would fail loudly instead of scribbling over memory.
+//! The kernel still requires an address. It gets inaccessible pages, so that a kernel that did copy would fail loudly
+//! instead of overwriting memory.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
-/// The most that one call drops.
+/// Maximum number of bytes that one call discards.
 pub(crate) const LEN_MAX: usize = 1 << 30;
 
 /// An address range of [`LEN_MAX`] bytes without access rights; costs address space only.
@@ -17,7 +17,7 @@ pub(crate) fn target() -> *mut u8 {
     static TARGET: OnceLock<usize> = OnceLock::new();
     let address = *TARGET.get_or_init(|| {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        // SAFETY: a new anonymous mapping overlaps nothing; it stays for the life of the process.
+        // SAFETY: a new anonymous mapping overlaps nothing; it lasts for the life of the process.
         let mapped = unsafe { mmap_anonymous(std::ptr::null_mut(), LEN_MAX, ProtFlags::empty(), flags) };
         mapped.map_or(0, |pointer| pointer as usize)
     });

@@ -1,7 +1,7 @@
 //! The epoll backend (`epoll(7)`), for kernels and containers that refuse io_uring.
 //!
-//! Each socket is watched once, edge-triggered, in both directions. An operation tries its system call
-//! first and waits only when that would block.
+//! Each socket is watched once, edge-triggered, in both directions. An operation tries its system call first and waits
+//! only if that would block.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -13,7 +13,7 @@ use rustix::event::{Timespec, epoll};
 
 use crate::core::{Inner, NO_TASK};
 
-/// Which way a task waits.
+/// The direction in which a task waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Read,
@@ -24,7 +24,7 @@ pub(crate) enum Direction {
 struct Watch {
     reader: u32,
     writer: u32,
-    /// Something happened since the last try; the next wait must not sleep.
+    /// Something happened since the last attempt; the next wait must not sleep.
     read_ready: bool,
     write_ready: bool,
 }
@@ -50,7 +50,7 @@ impl Epoll {
         })
     }
 
-    /// Watches a descriptor; the number is its name here.
+    /// Watches a descriptor; returns its index here.
     pub(crate) fn watch(&self, fd: impl AsFd) -> io::Result<u32> {
         let index = self.free.borrow_mut().pop().unwrap_or_else(|| {
             self.watches.borrow_mut().push(IDLE);
@@ -75,7 +75,7 @@ impl Epoll {
         self.free.borrow_mut().push(index);
     }
 
-    /// Does `attempt` until it no longer would block.
+    /// Repeats `attempt` until it does not block.
     pub(crate) async fn retry<T>(
         &self,
         inner: &Inner,
@@ -111,9 +111,9 @@ impl Epoll {
         .await;
     }
 
-    /// Collects events, waiting at most `limit_ns` (`None` = for ever) for the first.
+    /// Collects events, waiting at most `limit_ns` (`None` for no limit) for the first.
     pub(crate) fn turn(&self, limit_ns: Option<u64>, mut ready: impl FnMut(u32)) {
-        // When there is work anyway, every turn would be a system call; one in eight is soon enough.
+        // With work pending, a check on every turn would cost a system call each; one turn in eight is soon enough.
         let turns = self.turns.get() + 1;
         self.turns.set(turns);
         if limit_ns == Some(0) && !turns.is_multiple_of(8) {
@@ -123,7 +123,7 @@ impl Epoll {
             .map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
         let mut events = self.events.borrow_mut();
         events.clear();
-        // An interruption is no error here: the loop comes round again.
+        // An interruption is no error here: the loop will run again.
         let _ = epoll::wait(&self.fd, rustix::buffer::spare_capacity(&mut events), span.as_ref());
         let mut watches = self.watches.borrow_mut();
         for event in events.iter() {

@@ -1,8 +1,8 @@
-//! Files and block devices: reads and writes at an offset, and what goes with them.
+//! Files and block devices: reads and writes at an offset, and related operations.
 //!
-//! On io_uring with registered files and buffers where they are to be had; otherwise by threads. A read through the page
-//! cache first takes what is there by a plain system call, as io_uring itself would try before anything else: that costs
-//! about half of an operation on a ring.
+//! On io_uring this uses registered files and buffers where available; otherwise threads. A buffered read first tries
+//! the page cache with a plain system call, as io_uring itself would: that costs about half as much as an operation on
+//! a ring.
 
 use std::cell::Cell;
 use std::io;
@@ -21,29 +21,29 @@ use crate::uring::to_result;
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileOptions {
-    /// For writing as well as reading.
+    /// Open for writing as well as reading.
     pub write: bool,
-    /// It is made, and must not exist (`O_CREAT | O_EXCL`).
+    /// Create the file, which must not exist (`O_CREAT | O_EXCL`).
     pub create_new: bool,
-    /// Past the page cache (`O_DIRECT`): offsets, lengths and addresses must be aligned as the device wants it.
+    /// Bypass the page cache (`O_DIRECT`): offsets, lengths and addresses must be aligned as the device requires.
     pub direct: bool,
-    /// Tell io_uring the file beforehand once it is used more than a few times (`IORING_REGISTER_FILES`).
+    /// Register the file with io_uring once it has been used a few times (`IORING_REGISTER_FILES`).
     pub register: bool,
-    /// It is made when it is missing (`O_CREAT`).
+    /// Create the file if it is missing (`O_CREAT`).
     pub create: bool,
-    /// What each write makes durable before it ends.
+    /// What each write makes durable before it completes.
     pub durable: Durable,
 }
 
-/// What a write makes durable before it ends (open(2)).
+/// What a write makes durable before it completes (open(2)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durable {
     /// Nothing.
     #[default]
     Nothing,
-    /// The data and what is needed to read it (`O_DSYNC`).
+    /// The data and the metadata needed to read it (`O_DSYNC`).
     Data,
-    /// And all that is known of the file (`O_SYNC`).
+    /// The data and all metadata (`O_SYNC`).
     All,
 }
 
@@ -68,14 +68,14 @@ impl FileOptions {
     }
 }
 
-/// What is done to the space of a file (fallocate(2)).
+/// Operations on the space of a file (fallocate(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Reserve it; the file grows when the range ends beyond it.
+    /// Reserve it; the file grows if the range extends beyond its end.
     Reserve,
-    /// Reserve it, and what was there reads as zeros.
+    /// Reserve it; existing data then reads as zeros.
     Zero,
-    /// Give it back: a hole, which reads as zeros. The file keeps its size.
+    /// Release it: a hole, which reads as zeros. The file keeps its size.
     Punch,
 }
 
@@ -89,25 +89,25 @@ impl Space {
     }
 }
 
-/// A registration costs a system call: it pays for files that are used more often than this.
+/// A registration costs a system call, so it pays off only for files used more often than this.
 const USES_BEFORE_REGISTRATION: u32 = 4;
-/// Most reads that go straight to the backend after one that found nothing in the page cache.
+/// Maximum number of reads that go straight to the backend after a page cache miss.
 const SKIPS_MAX: u32 = 64;
-/// Bytes that take about as long to copy as a small read takes altogether.
+/// Number of bytes whose copying takes about as long as a whole small read.
 const HEAVY: usize = 16 << 10;
-/// The longest single transfer: whole pages below the kernel's own limit of 2 GiB (read(2)).
+/// Maximum length of a transfer: whole pages below the kernel's own limit of 2 GiB (read(2)).
 const TRANSFER_MAX: usize = 1 << 30;
 
-/// A descriptor and its place in the table of registered files.
+/// A descriptor and its index in the table of registered files.
 pub(crate) struct OpenFile {
     fd: OwnedFd,
     options: FileOptions,
     place: Cell<Option<u32>>,
-    /// Counts up to the registration.
+    /// Counts uses until registration.
     uses: Cell<u32>,
-    /// Reads that are not tried on the page cache first.
+    /// Reads left that skip the page cache attempt.
     skip: Cell<u32>,
-    /// How many those will be after the next miss; `u32::MAX` when trying makes no sense at all.
+    /// Number of reads to skip after the next miss; `u32::MAX` if trying makes no sense at all.
     next_skip: Cell<u32>,
     inner: Weak<Inner>,
 }
@@ -123,7 +123,7 @@ impl Drop for OpenFile {
 }
 
 impl OpenFile {
-    /// The place in the table, taken once the file proves to be in use.
+    /// The index in the table, allocated once the file proves to be in use.
     #[inline]
     fn registered(&self, inner: &Inner) -> Option<u32> {
         let uses = self.uses.get();
@@ -140,14 +140,14 @@ impl OpenFile {
     }
 }
 
-/// An open file or block device. Clones are handles to the same one; it closes when the last is dropped.
+/// An open file or block device. Clones refer to the same file, which closes when the last one is dropped.
 #[derive(Clone)]
 pub struct File {
     open: Rc<OpenFile>,
     inner: Rc<Inner>,
 }
 
-/// Builds an entry for the registered file or the plain descriptor, whichever there is.
+/// Builds an entry for the registered file if there is one, otherwise for the plain descriptor.
 macro_rules! on_file {
     ($file:expr, |$fd:ident| $entry:expr) => {
         match $file.open.registered(&$file.inner) {
@@ -192,7 +192,7 @@ impl File {
     ) -> (io::Result<usize>, Buffer) {
         let (start, len) = checked(&buffer, &range);
         if self.tries_cache() {
-            // A task that always finds what it wants would keep everybody else waiting.
+            // A task that always finds its data at once would starve the others.
             if self.inner.should_yield_after(1 + (len / HEAVY) as u32) {
                 Yield { inner: &self.inner, yielded: false }.await;
             }
@@ -260,10 +260,10 @@ impl File {
         given_back(done)
     }
 
-    /// Makes everything written durable: fsync(2), or with `data_only` fdatasync(2).
+    /// Makes everything written so far durable: fsync(2), or with `data_only` fdatasync(2).
     ///
     /// # Errors
-    /// What the kernel reports, an earlier failure of writing back included.
+    /// What the kernel reports, including an earlier write-back failure.
     pub async fn sync(&self, data_only: bool) -> io::Result<()> {
         let held = Held { file: Some(Rc::clone(&self.open)), ..Held::default() };
         let (result, _) = match &self.inner.kernel {
@@ -283,21 +283,21 @@ impl File {
         to_result(result).map(drop)
     }
 
-    /// Writes back what the page cache holds of a range, `len` 0 meaning up to the end (sync_file_range(2)); metadata is
-    /// left. `flags` are the kernel's: 1 waits for what is on its way, 2 begins to write, 4 waits for it.
+    /// Writes back the page cache of a range (sync_file_range(2)), where `len` 0 means up to the end; metadata is not
+    /// written. `flags` are the kernel's: 1 waits for writes in progress, 2 starts writing, 4 waits for completion.
     ///
     /// # Errors
-    /// What the kernel reports: it failed, or this is neither a file nor a device.
+    /// What the kernel reports: a failure, or that this is neither a file nor a device.
     pub async fn sync_range(&self, at: u64, len: u64, flags: u32) -> io::Result<()> {
         let held = Held { file: Some(Rc::clone(&self.open)), ..Held::default() };
         let call = Call::SyncRange { fd: self.open.fd.as_raw_fd(), at, len, flags };
         to_result(by_thread(&self.inner, held, |_| call).await.0).map(drop)
     }
 
-    /// Changes what space the file has (fallocate(2)).
+    /// Changes the space allocated to the file (fallocate(2)).
     ///
     /// # Errors
-    /// What the kernel reports: no space, or that the file system has no such mode.
+    /// What the kernel reports: no space, or that the file system does not support the mode.
     pub async fn allocate(&self, space: Space, at: u64, len: u64) -> io::Result<()> {
         let held = Held { file: Some(Rc::clone(&self.open)), ..Held::default() };
         let mode = space.mode();
@@ -317,18 +317,18 @@ impl File {
         to_result(result).map(drop)
     }
 
-    /// Tells a block device that a range is of no use any more (`BLKDISCARD`). What is read from it then is up to the
-    /// device.
+    /// Tells a block device that a range is no longer needed (`BLKDISCARD`). What is read from it afterwards depends on
+    /// the device.
     ///
     /// # Errors
-    /// What the kernel reports: the device cannot, the range is not aligned, or this is no block device.
+    /// What the kernel reports: the device does not support it, the range is not aligned, or this is no block device.
     pub async fn discard_blocks(&self, at: u64, len: u64) -> io::Result<()> {
         let held = Held { file: Some(Rc::clone(&self.open)), ..Held::default() };
         let call = Call::DiscardBlocks { fd: self.open.fd.as_raw_fd(), at, len };
         to_result(by_thread(&self.inner, held, |_| call).await.0).map(drop)
     }
 
-    /// The next entries of a directory, as getdents64(2) lays them out; 0 bytes at the end.
+    /// The next entries of a directory, in the format of getdents64(2); 0 bytes at the end.
     pub async fn entries(&self, buffer: Buffer) -> (io::Result<usize>, Buffer) {
         let (held, fd) = (self.held(buffer), self.open.fd.as_raw_fd());
         let read = |held: &mut Held| {
@@ -338,13 +338,13 @@ impl File {
         given_back(by_thread(&self.inner, held, read).await)
     }
 
-    /// Lets [`File::entries`] begin again.
+    /// Restarts [`File::entries`] from the beginning.
     pub fn rewind(&self) {
-        // A directory's descriptor always seeks.
+        // Seeking on a directory's descriptor cannot fail.
         let _ = rustix::fs::seek(&self.open.fd, rustix::fs::SeekFrom::Start(0));
     }
 
-    /// True while the page cache is worth a look.
+    /// Whether the page cache is worth trying.
     #[inline]
     fn tries_cache(&self) -> bool {
         let open = &self.open;
@@ -358,7 +358,7 @@ impl File {
         skip == 0
     }
 
-    /// After a look that found nothing: others follow at growing distances, or never where they are not possible.
+    /// After a miss: further attempts follow at increasing distances, or never if they are impossible.
     #[cold]
     fn not_cached(&self, error: &io::Error) {
         let open = &self.open;
@@ -396,19 +396,19 @@ fn checked(buffer: &Buffer, range: &Range<usize>) -> (usize, usize) {
     (range.start, range.len().min(TRANSFER_MAX))
 }
 
-/// The buffer that an operation holds.
+/// The buffer held by an operation.
 #[inline]
 pub(crate) fn of(held: &mut Held) -> &mut Buffer {
     held.buffer.as_mut().expect("the operation was given a buffer")
 }
 
-/// What an operation gives back: its result and the buffer.
+/// What an operation returns: its result and the buffer.
 #[inline]
 pub(crate) fn given_back((result, buffer): (i32, Option<Buffer>)) -> (io::Result<usize>, Buffer) {
     (to_result(result), buffer.expect("the operation gives back what it took"))
 }
 
-/// Lets a thread make a system call.
+/// Executes a system call on a thread.
 pub(crate) async fn by_thread(
     inner: &Rc<Inner>,
     held: Held,

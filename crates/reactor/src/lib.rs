@@ -1,11 +1,11 @@
-//! Thread-per-core I/O: one reactor a worker thread, on io_uring or, where that is refused, on epoll.
+//! Thread-per-core I/O: one reactor per worker thread, on io_uring or, if that is refused, on epoll.
 //!
-//! Lanes and background tasks are polled by index: a completion knows the task that waits for it and
-//! only that task is polled. Nothing here is `Send`; threads share nothing. A third backend has no kernel
-//! at all but a virtual clock, so that whole runs are exact and repeatable in tests.
+//! Lanes and background tasks are polled by index: a completion knows the task that waits for it, and only that task is
+//! polled. Nothing here is `Send`; threads share nothing. A third backend replaces the kernel with a virtual clock, so
+//! that whole runs are exact and repeatable in tests.
 //!
-//! Futures of other libraries rely on wakers and would sleep for ever here; use the reactor's own. Threads of other libraries
-//! report through [`Reactor::completions`].
+//! Futures of other libraries rely on wakers and would never wake up here; use the reactor's own. Threads of other
+//! libraries report through [`Reactor::completions`].
 
 mod buffer;
 mod calls;
@@ -77,22 +77,22 @@ impl std::fmt::Display for Backend {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// io_uring was demanded and is not to be had.
+    /// io_uring was required and is not available.
     #[error("io_uring is not available: {0}; use --reactor epoll or auto")]
     Uring(String),
-    /// Not even epoll works.
+    /// Not even epoll is available.
     #[error("epoll is not available: {0}")]
     Epoll(String),
 }
 
-/// A deadline passed first.
+/// The deadline passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the deadline passed")]
 pub struct Elapsed;
 
-/// A thread's reactor. Clones are handles to the same one.
+/// A thread's reactor. Clones refer to the same reactor.
 ///
-/// The value that was opened owns the background tasks: when it is dropped, so are they.
+/// The original value owns the background tasks: when it is dropped, so are they.
 pub struct Reactor {
     inner: Rc<Inner>,
     owner: bool,
@@ -122,7 +122,7 @@ impl Reactor {
     /// Opens a reactor for this thread.
     ///
     /// # Errors
-    /// When the chosen backend, or with [`BackendChoice::Auto`] even epoll, is refused.
+    /// If the chosen backend is refused, or with [`BackendChoice::Auto`] even epoll is.
     pub fn open(choice: BackendChoice) -> Result<Reactor, OpenError> {
         let refusal = match choice {
             BackendChoice::Epoll => None,
@@ -148,7 +148,7 @@ impl Reactor {
         Reactor { inner: Inner::new(kernel, refusal), owner: true }
     }
 
-    /// Counts the sockets that are made from now on to a run ([`live::connections`]).
+    /// Assigns sockets created from now on to a run ([`live::connections`]).
     pub fn set_scope(&self, scope: Option<live::Scope>) {
         self.inner.scope.set(scope);
     }
@@ -162,7 +162,7 @@ impl Reactor {
         }
     }
 
-    /// Why io_uring is not in use although [`BackendChoice::Auto`] would have liked it.
+    /// Why io_uring is not in use although [`BackendChoice::Auto`] prefers it.
     pub fn refusal(&self) -> Option<String> {
         self.inner.refusal.clone()
     }
@@ -173,18 +173,18 @@ impl Reactor {
         self.inner.now()
     }
 
-    /// The same clock, read at most once in a turn of the loop: for what need not be exact to the length of a turn, such as
+    /// The same clock, read at most once per turn of the loop: for uses that tolerate an error of one turn, such as
     /// deadlines. Never later than [`Reactor::now`].
     #[inline]
     pub fn turn_ns(&self) -> u64 {
         self.inner.turn_ns()
     }
 
-    /// A way for other threads to complete what tasks of this reactor wait for, such as the callbacks of a library: the receiver,
-    /// and the side of the threads, which is cloned and sent freely.
+    /// A channel for other threads, such as a library's callbacks, to complete what tasks of this reactor wait for:
+    /// returns the receiver and the threads' end, which can be cloned and sent.
     ///
     /// # Errors
-    /// What eventfd(2) and epoll_ctl(2) report; `Unsupported` on a virtual clock, which other threads have no part in.
+    /// What eventfd(2) and epoll_ctl(2) report; `Unsupported` on a virtual clock, which excludes other threads.
     pub fn completions<T: Send>(&self) -> io::Result<(Completions<T>, Completer<T>)> {
         let completions = Completions::open(&self.inner)?;
         let completer = completions.completer();
@@ -211,8 +211,8 @@ impl Reactor {
         output.expect("the loop ends when the future is done")
     }
 
-    /// Runs all lanes until each is done, or until `until` is done first: then the rest is dropped, and
-    /// how many those were is returned.
+    /// Runs all lanes until each is done, or until `until` is done: then the remaining lanes are dropped, and their
+    /// number is returned.
     pub fn run_lanes<L, U>(&self, lanes: Vec<L>, until: U) -> usize
     where
         L: Future<Output = ()>,
@@ -232,7 +232,7 @@ impl Reactor {
             let index = task as usize;
             if index < count {
                 let Some(lane) = &mut lanes[index] else { return false };
-                // SAFETY: the slice is never moved, and a lane is only dropped in its place.
+                // SAFETY: the slice is never moved, and a lane is only dropped in place.
                 if unsafe { Pin::new_unchecked(lane) }.poll(context).is_ready() {
                     lanes[index] = None;
                     left -= 1;
@@ -245,13 +245,13 @@ impl Reactor {
         left
     }
 
-    /// Waits until an instant on [`Reactor::now`]'s clock; at once when it has passed.
+    /// Waits until a time on [`Reactor::now`]'s clock; returns at once if it has passed.
     pub async fn sleep_until(&self, at_ns: u64) {
         let mut sleep = Sleep { inner: &self.inner, at_ns, timer: None };
         poll_fn(|_| sleep.poll()).await;
     }
 
-    /// Waits for a span of time.
+    /// Waits for a duration.
     pub async fn sleep(&self, span: Duration) {
         self.sleep_until(self.now().saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))).await;
     }
@@ -262,10 +262,10 @@ impl Reactor {
         Yield { inner: &self.inner, yielded: false }.await;
     }
 
-    /// Waits for a future until a deadline; past it, the future is dropped and its operations are cancelled.
+    /// Waits for a future until a deadline; after that the future is dropped and its operations are cancelled.
     ///
     /// # Errors
-    /// [`Elapsed`] when the deadline passed first.
+    /// [`Elapsed`] if the deadline passed first.
     pub async fn timeout_at<F: Future>(&self, at_ns: u64, future: F) -> Result<F::Output, Elapsed> {
         let mut future = pin!(future);
         let mut sleep = Sleep { inner: &self.inner, at_ns, timer: None };
@@ -286,8 +286,8 @@ impl Reactor {
         Buffer::new(len)
     }
 
-    /// The same, and registered with the kernel where that is possible ([`Buffer::is_registered`]), which
-    /// spares it looking up the pages for every zero-copy send.
+    /// The same, and registered with the kernel where possible ([`Buffer::is_registered`]), which saves looking up the
+    /// pages for every zero-copy send.
     pub fn registered_buffer(&self, len: usize) -> Buffer {
         Buffer::registered(&self.inner, len)
     }
@@ -295,17 +295,17 @@ impl Reactor {
     /// Connects to a TCP address.
     ///
     /// # Errors
-    /// What connect(2) reports. There is no deadline of its own: use [`Reactor::timeout_at`].
+    /// What connect(2) reports. There is no timeout of its own: use [`Reactor::timeout_at`].
     pub async fn connect(&self, to: SocketAddr, options: &SocketOptions) -> io::Result<Stream> {
         Stream::connect(&self.inner, to, options).await
     }
 
-    /// A file or device that is open already, under the options it was opened with.
+    /// A file or device that is already open, with the options used to open it.
     pub fn file(&self, fd: OwnedFd, options: FileOptions) -> File {
         File::new(&self.inner, fd, options)
     }
 
-    /// A directory in which files are then opened by name. Blocks for as long as looking the path up does.
+    /// A directory for opening files by name. Blocks while the path is looked up.
     ///
     /// # Errors
     /// What open(2) reports.
@@ -313,13 +313,12 @@ impl Reactor {
         Directory::open(&self.inner, path)
     }
 
-    /// True when reads and writes past the page cache are polled for on the device
-    /// ([`Polling::completions`](crate::Polling)).
+    /// Whether direct reads and writes poll the device for completions ([`Polling::completions`](crate::Polling)).
     pub fn polls_completions(&self) -> bool {
         matches!(&self.inner.kernel, Kernel::Uring(uring) if uring.polls_completions())
     }
 
-    /// Listens on a TCP address; port 0 takes a free one. `TCP_NODELAY` is set on what is accepted.
+    /// Listens on a TCP address; port 0 chooses a free one. Accepted connections have `TCP_NODELAY` set.
     ///
     /// # Errors
     /// What socket(2), bind(2) and listen(2) report.
@@ -327,23 +326,23 @@ impl Reactor {
         self.accept_on(listening(&on, backlog, &SocketOptions::default())?, true)
     }
 
-    /// Accepts connections on a socket that listens already ([`listening`]), with `TCP_NODELAY` or without.
+    /// Accepts connections on a socket that is already listening ([`listening`]), with or without `TCP_NODELAY`.
     ///
     /// # Errors
-    /// When there is no I/O here, or no descriptor left.
+    /// If there is no I/O here, or no descriptor left.
     pub fn accept_on(&self, socket: OwnedFd, nodelay: bool) -> io::Result<Listener> {
         Listener::open(&self.inner, socket, nodelay)
     }
 }
 
-/// A background task. Dropping the handle lets the task go on by itself.
+/// A background task. Dropping the handle detaches the task, which continues.
 pub struct Task {
     inner: Rc<Inner>,
     id: TaskId,
 }
 
 impl Task {
-    /// Drops the task where it stands; its operations are cancelled.
+    /// Drops the task at its current point; its operations are cancelled.
     pub fn abort(self) {
         self.inner.abort(self.id);
     }

@@ -1,10 +1,11 @@
-//! Connections and worker threads of this process as other threads may look at them: no worker is asked, none waits.
+//! Lets other threads inspect this process's connections and worker threads without involving or delaying a worker.
 //!
-//! A process may carry out several runs at once. Each has a [`Scope`], and what belongs to it is told from the others'.
+//! A process may execute several runs at once. Each has a [`Scope`] that separates its connections and workers from
+//! others.
 //!
-//! A connection that was named ([`Stream::name`](crate::Stream::name)) is in one list until it is closed. The list is
-//! locked when connections come and go and when somebody looks, never when bytes move; a descriptor is held for the one system
-//! call that asks about it, and never duplicated, which would keep the connection open.
+//! A named connection ([`Stream::name`](crate::Stream::name)) is in a global list until it is closed. The list is
+//! locked when connections come and go and when somebody inspects it, never when data moves. A descriptor is borrowed
+//! for a single system call and never duplicated, which would keep the connection open.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,22 +16,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::TcpInfo;
 use crate::tcp_info;
 
-/// A run within the process, to which connections and workers belong.
+/// A run within the process, which owns connections and workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope(u64);
 
 impl Scope {
-    /// One that nobody else has.
+    /// A new, unique scope.
     pub fn unique() -> Self {
         static NEXT_SCOPE: AtomicU64 = AtomicU64::new(0);
         Scope(NEXT_SCOPE.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// Whose connection it is.
+/// The owner of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionName {
-    /// The protocol on it: `nfs`, `s3`, `tcp`.
+    /// Its protocol: `nfs`, `s3`, `tcp`.
     pub protocol: &'static str,
     /// Number of the worker, from 0.
     pub worker: u32,
@@ -38,12 +39,12 @@ pub struct ConnectionName {
     pub number: u32,
 }
 
-/// A connection as it is now.
+/// Snapshot of a connection.
 #[derive(Clone, Debug)]
 pub struct LiveConnection {
-    /// Unique within the process: another connection, even between the same addresses, has another.
+    /// Unique within the process: a new connection gets a new id, even between the same addresses.
     pub id: u64,
-    /// Whose it is.
+    /// Its owner.
     pub name: ConnectionName,
     /// This end.
     pub local: SocketAddr,
@@ -51,11 +52,11 @@ pub struct LiveConnection {
     pub remote: SocketAddr,
     /// Congestion control in use, such as `cubic`; empty when unknown.
     pub congestion_control: Arc<str>,
-    /// When the kernel was asked ([`crate::clock::now_ns`]).
+    /// Time of the snapshot ([`crate::clock::now_ns`]).
     pub at_ns: u64,
-    /// What it said.
+    /// The kernel's data.
     pub info: TcpInfo,
-    /// Bytes that arrived and were not read.
+    /// Bytes that have arrived but were not read.
     pub unread_bytes: u32,
 }
 
@@ -65,21 +66,21 @@ struct Entry {
     local: SocketAddr,
     remote: SocketAddr,
     congestion_control: Arc<str>,
-    /// Open for as long as it stands here.
+    /// Set, and open, while the connection is listed.
     fd: Mutex<Option<RawFd>>,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 static LIVE: Mutex<BTreeMap<u64, Arc<Entry>>> = Mutex::new(BTreeMap::new());
 
-/// A connection's place in the list, which it leaves when this is dropped: before its descriptor is closed.
+/// A connection's entry in the list. Dropping it removes the entry, before the descriptor is closed.
 pub(crate) struct Shown {
     id: u64,
     entry: Arc<Entry>,
 }
 
 impl Shown {
-    /// Puts an open descriptor into the list.
+    /// Adds an open descriptor to the list.
     pub(crate) fn new(
         fd: RawFd,
         scope: Option<Scope>,
@@ -98,14 +99,13 @@ impl Shown {
 
 impl Drop for Shown {
     fn drop(&mut self) {
-        // Whoever looks at it this very moment is waited for: one system call.
+        // Waits for a concurrent inspection, which takes one system call.
         *lock(&self.entry.fd) = None;
         lock(&LIVE).remove(&self.id);
     }
 }
 
-/// Every named connection of a scope, or of the process, that is open now, in the order in which they were made: about a
-/// microsecond each.
+/// All open, named connections of a scope, or of the process, in order of creation; takes about a microsecond each.
 pub fn connections(scope: Option<Scope>) -> Vec<LiveConnection> {
     let entries: Vec<(u64, Arc<Entry>)> = lock(&LIVE)
         .iter()
@@ -132,10 +132,10 @@ pub fn connections(scope: Option<Scope>) -> Vec<LiveConnection> {
     seen.collect()
 }
 
-/// A thread that carries load.
+/// A thread that runs load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerThread {
-    /// As the kernel numbers it (gettid(2)).
+    /// The kernel's thread id (gettid(2)).
     pub thread: u32,
     /// Number of the worker, from 0.
     pub worker: u32,
@@ -143,15 +143,15 @@ pub struct WorkerThread {
 
 static WORKERS: Mutex<BTreeMap<u32, (Option<Scope>, u32)>> = Mutex::new(BTreeMap::new());
 
-/// This thread's place in the list of workers, which it leaves when this is dropped.
+/// This thread's entry in the list of workers, removed when this is dropped.
 pub struct WorkerEntry {
     thread: u32,
 }
 
 impl WorkerEntry {
-    /// Enters the thread that calls this as worker number `worker` of a scope.
+    /// Registers the calling thread as worker number `worker` of a scope.
     pub fn of_this_thread(scope: Option<Scope>, worker: u32) -> Self {
-        // The kernel's numbers of threads are positive.
+        // The kernel's thread ids are positive.
         let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         lock(&WORKERS).insert(thread, (scope, worker));
         WorkerEntry { thread }
@@ -164,7 +164,7 @@ impl Drop for WorkerEntry {
     }
 }
 
-/// The worker threads of a scope, or of the process, by the numbers of their threads.
+/// The worker threads of a scope, or of the process, sorted by thread id.
 pub fn workers(scope: Option<Scope>) -> Vec<WorkerThread> {
     lock(&WORKERS)
         .iter()

@@ -1,8 +1,8 @@
-//! Threads for system calls that would block: files where there is no io_uring, and the few calls that it lacks.
+//! Threads for blocking system calls: for files without io_uring, and for the few calls that it lacks.
 //!
-//! A job is plain numbers and addresses; what those point at is held by a slot on the reactor's side until the job has
-//! ended, whether or not anybody still waits for it. Threads are started as they are needed, up to a bound, and report
-//! as other libraries' threads do ([`crate::Completions`]).
+//! A job consists of plain numbers and addresses; the memory they refer to is held by a slot on the reactor's side
+//! until the job has ended, whether or not anybody still waits for it. Threads are started on demand, up to a limit,
+//! and report in the same way as other libraries' threads ([`crate::Completions`]).
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,9 +20,9 @@ use crate::completions::{Completer, Inbox};
 use crate::core::{Inner, Kernel};
 use crate::slots::{Held, Slots};
 
-/// Threads of one reactor at most: beyond this the kernel's queues are full anyway.
+/// Maximum number of threads per reactor: beyond this the kernel's queues are full anyway.
 const THREADS_MAX: usize = 64;
-/// How long closing waits for calls that are under way, in steps of 10 ms.
+/// How long closing waits for calls in progress, in steps of 10 ms.
 const DRAIN_STEPS_MAX: u32 = 50;
 
 /// A call and the slot that waits for it.
@@ -34,20 +34,20 @@ struct Job {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    /// Threads that run no call: they wait for one, or are about to.
+    /// Threads without a call: they wait for one, or are about to.
     idle: usize,
     threads: usize,
     closed: bool,
 }
 
-/// What the threads and the reactor share.
+/// State shared by the threads and the reactor.
 struct Shared {
     queue: Mutex<Queue>,
     work: Condvar,
     done: Completer<(u32, i32)>,
 }
 
-/// A panic elsewhere leaves plain queues as they were.
+/// A panic elsewhere leaves plain queues intact.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -61,7 +61,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A pool without threads, and the background task that hands its completions to the waiting tasks.
+    /// A pool without threads, and the background task that passes its completions to the waiting tasks.
     pub(crate) fn start(inner: &Rc<Inner>) -> io::Result<Rc<Pool>> {
         let inbox = Inbox::open(inner)?;
         let shared = Shared { queue: Mutex::default(), work: Condvar::new(), done: inbox.completer() };
@@ -70,7 +70,7 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Hands a call to a thread. `make` gets what is held, to take addresses from.
+    /// Passes a call to a thread. `make` receives the held values, to take addresses from.
     pub(crate) fn start_call<'a>(
         &'a self,
         inner: &'a Inner,
@@ -86,7 +86,7 @@ impl Pool {
         if queue.jobs.len() > queue.idle && queue.threads < THREADS_MAX {
             let shared = Arc::clone(&self.shared);
             let name = format!("files-{}", queue.threads);
-            // Refused, the jobs wait for the threads there are.
+            // If no thread can be started, the jobs wait for the existing ones.
             if std::thread::Builder::new().name(name).spawn(move || work(&shared)).is_ok() {
                 queue.threads += 1;
                 queue.idle += 1;
@@ -96,14 +96,14 @@ impl Pool {
         drop(queue);
         self.shared.work.notify_one();
         if stranded {
-            // Not one thread is to be had: better late than never.
+            // No thread could be started at all: execute the call right here.
             locked(&self.shared.queue).jobs.pop_back();
             self.shared.done.complete((slot, call.run()));
         }
         Called { pool: self, inner, slot: Some(slot) }
     }
 
-    /// The task that waits for a call that has ended.
+    /// The task that waits for a completed call.
     fn ended(&self, (slot, result): (u32, i32)) -> Option<u32> {
         self.slots.borrow_mut().complete(slot, result)
     }
@@ -120,23 +120,24 @@ impl Drop for Pool {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        // A call that does not return may still write there; lost memory is better than foreign writes.
+        // A call that does not return may still write to its memory; a leak is better than stray writes.
         std::mem::forget(std::mem::take(&mut *self.slots.borrow_mut()));
     }
 }
 
-/// A thread's life. It counts as idle from its start on.
+/// The main function of a thread. It counts as idle from its start.
 fn work(shared: &Shared) {
     let mut next = None;
     while let Some(job) = next.take().or_else(|| wait(shared)) {
         let result = job.call.run();
-        // The thread counts as idle before the result is handed over: for what the reactor asks for then no other is started.
+        // The thread counts as idle before the result is handed over, so that the reactor's next call does not start
+        // another thread.
         next = next_or_idle(shared);
         shared.done.complete((job.slot, result));
     }
 }
 
-/// The next job, if there is one; without one the thread is idle.
+/// The next job, if there is one; otherwise the thread becomes idle.
 fn next_or_idle(shared: &Shared) -> Option<Job> {
     let mut queue = locked(&shared.queue);
     let job = queue.jobs.pop_front();
@@ -144,7 +145,7 @@ fn next_or_idle(shared: &Shared) -> Option<Job> {
     job
 }
 
-/// The next job for an idle thread; `None` when the pool is closed.
+/// The next job for an idle thread; `None` once the pool is closed.
 fn wait(shared: &Shared) -> Option<Job> {
     let mut queue = locked(&shared.queue);
     loop {
@@ -159,10 +160,10 @@ fn wait(shared: &Shared) -> Option<Job> {
     }
 }
 
-/// Hands over what was done, for as long as the reactor lives.
+/// Passes on results for as long as the reactor lives.
 async fn collect(inner: Rc<Inner>, pool: Rc<Pool>) {
     if let Kernel::Simulated(_) = inner.kernel {
-        // What takes real time has no part in a simulated run.
+        // Work that takes real time does not take part in a simulated run.
         return;
     }
     loop {
@@ -175,7 +176,7 @@ async fn collect(inner: Rc<Inner>, pool: Rc<Pool>) {
     }
 }
 
-/// A call under way; resolves to its result, a negative error number included, and the buffer.
+/// A call in progress; resolves to its result, which may be a negative error number, and the buffer.
 pub(crate) struct Called<'a> {
     pool: &'a Pool,
     inner: &'a Inner,
@@ -200,7 +201,7 @@ impl Future for Called<'_> {
 impl Drop for Called<'_> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            // A thread cannot be called back; what it works on stays alive in the slot.
+            // A thread's call cannot be cancelled; the memory it uses stays alive in the slot.
             self.pool.slots.borrow_mut().abandon(slot);
         }
     }

@@ -1,4 +1,4 @@
-//! One ring of io_uring: its queues, and how they are entered.
+//! One io_uring ring: its queues, and how it is entered.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -12,32 +12,33 @@ use crate::choice::Polling;
 
 const ENTRIES: u32 = 512;
 const COMPLETIONS: u32 = 4096;
-/// How long the kernel's submitting thread looks for new operations before it sleeps, in milliseconds.
+/// How long the kernel's submission thread polls for new operations before it sleeps, in milliseconds.
 const SUBMITTER_IDLE_MS: u32 = 1000;
 
-/// How often a full queue is handed over in vain before an operation is refused, and the pause between two attempts.
+/// How often to retry submitting a full queue before an operation is refused, and the pause between two attempts.
 const ATTEMPTS_MAX: u32 = 200;
 const ATTEMPT_PAUSE: Duration = Duration::from_micros(500);
 
-/// What the kernel says of an operation: `user_data`, result and flags.
+/// The kernel's report on an operation: `user_data`, result and flags.
 pub(crate) type Completion = (u64, i32, u32);
 
 pub(crate) struct Ring {
     pub(crate) ring: RefCell<IoUring>,
-    /// Defer-taskrun rings make completions only inside `io_uring_enter` with this thread waiting.
+    /// Defer-taskrun rings post completions only inside `io_uring_enter` while this thread waits.
     deferred: bool,
     polling: Polling,
     queued: Cell<u32>,
-    /// Completions that were taken out of the queue before their turn.
+    /// Completions taken out of the queue ahead of time.
     early: RefCell<VecDeque<Completion>>,
-    /// There are some.
+    /// Whether there are any.
     has_early: Cell<bool>,
-    /// Pushed and not yet reaped; counted where the device is polled, and there each operation completes once.
+    /// Operations pushed and not yet reaped; only counted if the device is polled, where each operation completes
+    /// exactly once.
     in_flight: Cell<u32>,
 }
 
 impl Ring {
-    /// A ring; one that polls for submissions shares the thread of `beside`.
+    /// Opens a ring; one that polls for submissions shares the thread of `beside`.
     pub(crate) fn open(polling: Polling, beside: Option<&Ring>) -> io::Result<Ring> {
         let build = |deferred: bool| {
             let mut builder = IoUring::builder();
@@ -75,7 +76,7 @@ impl Ring {
         })
     }
 
-    /// Operations on a polled device whose completion was not seen yet.
+    /// Operations on a polled device whose completion has not been reaped.
     pub(crate) fn in_flight(&self) -> u32 {
         self.in_flight.get()
     }
@@ -83,11 +84,11 @@ impl Ring {
     /// Queues an operation.
     ///
     /// # Errors
-    /// When the queue is full and the kernel takes nothing of it for a while.
+    /// If the queue is full and the kernel accepts nothing for a while.
     #[inline]
     pub(crate) fn push(&self, entry: &squeue::Entry) -> io::Result<()> {
         let mut ring = self.ring.borrow_mut();
-        // SAFETY: whatever the entry points at is held by its slot until the kernel reports its end.
+        // SAFETY: whatever the entry points to is held by its slot until the kernel reports completion.
         if unsafe { ring.submission().push(entry) }.is_err() {
             make_room(&mut FullRing { ring: &mut ring, of: self, entry })?;
         }
@@ -98,17 +99,17 @@ impl Ring {
         Ok(())
     }
 
-    /// Hands over what is queued before the turn is over.
+    /// Submits what is queued before the end of the turn.
     pub(crate) fn submit_now(&self) {
         self.queued.set(0);
-        // Errors (EAGAIN, EBUSY) pass; what is left goes with the turn's own submission.
+        // Errors (EAGAIN, EBUSY) are temporary; the rest goes with the turn's own submission.
         if self.ring.borrow().submitter().submit().is_err() {
             self.queued.set(1);
         }
     }
 
-    /// Submits. `wait`: `None` = do not wait; `Some(None)` = until `enough` have completed; `Some(Some(ns))` = at most so
-    /// long.
+    /// Submits. `wait`: `None` does not wait; `Some(None)` waits until `enough` have completed; `Some(Some(ns))` waits
+    /// at most that long.
     pub(crate) fn turn(&self, wait: Option<Option<u64>>, enough: usize) {
         let mut ring = self.ring.borrow_mut();
         let pending = self.has_early.get() || !ring.completion().is_empty();
@@ -123,15 +124,15 @@ impl Ring {
         }
     }
 
-    /// Submits, and asks the device once what is done. For rings whose device is polled.
+    /// Submits, and polls the device once for completions. For rings with a polled device.
     pub(crate) fn poll_device(&self) {
         self.queued.set(0);
-        // On such a ring every submission also asks for completions; a kernel thread that submits does both by itself
+        // On such a ring every submission also polls for completions; a kernel thread that submits does both by itself
         // and may have to be woken.
         let _ = self.ring.borrow().submitter().submit();
     }
 
-    /// Takes completions out of the queue; says how many.
+    /// Takes completions out of the queue; returns the number.
     #[inline]
     pub(crate) fn reap(&self, batch: &mut [Completion]) -> usize {
         let mut count = if self.has_early.get() { self.reap_early(batch) } else { 0 };
@@ -162,7 +163,7 @@ impl Ring {
 
     pub(crate) fn update_buffer(&self, place: u16, start: *mut u8, len: usize) -> bool {
         let range = libc::iovec { iov_base: start.cast(), iov_len: len };
-        // SAFETY: the memory stays mapped until the buffer takes itself out of the table.
+        // SAFETY: the memory stays mapped until the buffer removes itself from the table.
         unsafe { self.ring.borrow().submitter().register_buffers_update(u32::from(place), &[range], None) }
             .is_ok()
     }
@@ -172,20 +173,20 @@ fn of(completion: &cqueue::Entry) -> Completion {
     (completion.user_data(), completion.result(), completion.flags())
 }
 
-/// A queue that is full, and what waits for a place in it.
+/// A full queue, and an entry that waits for space in it.
 trait Full {
-    /// Queues what waits; false while there is no room.
+    /// Queues the waiting entry; false while there is no space.
     fn push(&mut self) -> bool;
-    /// Hands the queue to the kernel.
+    /// Submits the queue to the kernel.
     fn submit(&mut self) -> io::Result<usize>;
-    /// Takes completions out of the way; says how many.
+    /// Takes completions out of the queue; returns the number.
     fn reap(&mut self) -> usize;
 }
 
-/// Hands a full queue over until there is room in it.
+/// Submits a full queue until there is space in it.
 ///
-/// Memory may be short for a moment (EAGAIN), and up to Linux 5.18 the kernel takes nothing while completions wait for room in their
-/// queue (EBUSY): so they are taken out of it.
+/// Memory may be short for a moment (EAGAIN), and up to Linux 5.18 the kernel accepts nothing while completions wait
+/// for space in their queue (EBUSY), so they are taken out of it.
 #[cold]
 fn make_room(queue: &mut impl Full) -> io::Result<()> {
     let mut refusal = io::Error::from_raw_os_error(libc::EBUSY);
@@ -233,10 +234,10 @@ impl Full for FullRing<'_> {
     }
 }
 
-/// `io_uring_enter`: submit everything, and wait for `want` completions.
+/// `io_uring_enter`: submits everything, and waits for `want` completions.
 fn enter(ring: &IoUring, want: usize, limit_ns: Option<u64>, deferred: bool) {
     let submitter = ring.submitter();
-    // Interruptions, time-outs and a busy completion queue are no errors here: the loop comes round again.
+    // Interruptions, timeouts and a busy completion queue are no errors here: the loop will run again.
     let _ = match limit_ns {
         Some(ns) if want > 0 => {
             let span = types::Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
@@ -255,7 +256,7 @@ fn enter(ring: &IoUring, want: usize, limit_ns: Option<u64>, deferred: bool) {
 mod tests {
     use super::*;
 
-    /// A kernel that takes nothing while more completions than this wait.
+    /// A kernel that accepts nothing while more completions than this are waiting.
     struct Kernel {
         queued: u32,
         completed: u32,
@@ -280,7 +281,7 @@ mod tests {
         }
 
         fn reap(&mut self) -> usize {
-            // Those beyond what the queue holds come into it once there is room.
+            // Completions beyond the queue's capacity enter it once there is space.
             let reaped = self.completed.min(8);
             self.completed -= reaped;
             reaped as usize
@@ -315,7 +316,7 @@ mod tests {
         assert_eq!(deaf.0, ATTEMPTS_MAX);
     }
 
-    /// More operations than both queues hold: none is lost, each completes once.
+    /// More operations than both queues hold: none is lost, and each completes once.
     #[test]
     fn more_operations_than_the_queues_hold_all_complete() {
         const COUNT: u64 = 20_000;

@@ -7,9 +7,9 @@ use std::task::{Context, Poll};
 
 use crate::core::{Inner, NO_TASK};
 
-/// Wakes one waiting task. Setting is remembered until a wait consumes it.
+/// Wakes one waiting task. A set signal stays set until a wait consumes it.
 ///
-/// Clones are handles to the same signal. At most one task may wait at a time; debug builds assert that.
+/// Clones refer to the same signal. At most one task may wait at a time; debug builds assert that.
 #[derive(Clone)]
 pub struct Signal {
     shared: Rc<Shared>,
@@ -26,7 +26,7 @@ impl Signal {
         Signal { shared: Rc::new(Shared { inner, set: Cell::new(false), waiter: Cell::new(NO_TASK) }) }
     }
 
-    /// Wakes the waiting task, or lets the next wait return at once.
+    /// Wakes the waiting task, or makes the next wait return at once.
     #[inline]
     pub fn set(&self) {
         self.shared.set.set(true);
@@ -36,13 +36,13 @@ impl Signal {
         }
     }
 
-    /// Forgets a set that nobody waited for.
+    /// Clears a signal that nobody waited for.
     #[inline]
     pub fn clear(&self) {
         self.shared.set.set(false);
     }
 
-    /// Waits until the signal is set, and consumes that.
+    /// Waits until the signal is set, and consumes it.
     pub fn wait(&self) -> impl Future<Output = ()> {
         Wait { shared: &self.shared, task: NO_TASK }
     }
@@ -50,7 +50,7 @@ impl Signal {
 
 struct Wait<'a> {
     shared: &'a Shared,
-    /// The task that waits here.
+    /// The task that is waiting.
     task: u32,
 }
 
@@ -77,7 +77,7 @@ impl Future for Wait<'_> {
 impl Drop for Wait<'_> {
     #[inline]
     fn drop(&mut self) {
-        // A task that gave up waiting is not woken, and is in nobody's way.
+        // A task that stopped waiting is not woken and blocks nobody.
         if self.task != NO_TASK && self.shared.waiter.get() == self.task {
             self.shared.waiter.set(NO_TASK);
         }

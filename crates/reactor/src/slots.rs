@@ -1,4 +1,4 @@
-//! Slots: the state of each operation that the kernel works on, found by its number.
+//! Slots: the state of each operation in progress in the kernel, found by index.
 
 use std::any::Any;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -8,20 +8,20 @@ use crate::Buffer;
 use crate::file::OpenFile;
 use crate::stream::Socket;
 
-/// What must stay alive until the kernel is done with an operation.
+/// What must stay alive until the kernel has finished an operation.
 #[derive(Default)]
 pub(crate) struct Held {
     pub(crate) buffer: Option<Buffer>,
-    /// Held, not read: the descriptor must not be closed and reused.
+    /// Held but not read: keeps the descriptor from being closed and reused.
     pub(crate) socket: Option<Rc<Socket>>,
     pub(crate) file: Option<Rc<OpenFile>>,
     #[expect(dead_code, reason = "as the socket")]
     pub(crate) directory: Option<Rc<OwnedFd>>,
-    /// There is more than a buffer and a socket or file.
+    /// Whether there is more than a buffer and a socket or file.
     pub(crate) rare: bool,
-    /// A result that came before the kernel was done with the buffer.
+    /// A result that arrived before the kernel released the buffer.
     pub(crate) early_result: Option<i32>,
-    /// The result is a new descriptor, to be closed when nobody waits for it any more.
+    /// The result is a new descriptor, to be closed if nobody waits for it any more.
     pub(crate) makes_descriptor: bool,
     /// Addresses and the like, for the few operations that need them.
     pub(crate) other: Option<Box<dyn Any>>,
@@ -31,11 +31,11 @@ enum State {
     Free {
         next: u32,
     },
-    /// The kernel works on it; this task waits.
+    /// In progress in the kernel; this task waits.
     Pending {
         task: u32,
     },
-    /// Nobody waits any more; what it holds is dropped when the kernel is done.
+    /// Nobody waits any more; what it holds is dropped when the kernel has finished.
     Abandoned,
     Done {
         result: i32,
@@ -49,7 +49,7 @@ struct Slot {
 
 const END: u32 = u32::MAX;
 
-/// All operations of a reactor. Memory is as large as the most that were ever in flight at once.
+/// All operations of a reactor. Memory use follows the maximum number ever in flight at once.
 pub(crate) struct Slots {
     slots: Vec<Slot>,
     free: u32,
@@ -74,7 +74,7 @@ impl Slots {
         index
     }
 
-    /// A slot that holds nothing yet: what it is to hold is put there without being moved twice.
+    /// Reserves an empty slot: its contents are then written in place instead of being moved twice.
     #[inline]
     pub(crate) fn reserve(&mut self, task: u32) -> u32 {
         self.in_flight += 1;
@@ -91,12 +91,12 @@ impl Slots {
         index
     }
 
-    /// The buffer that an operation holds, to tell the kernel its address.
+    /// What an operation holds, for passing addresses to the kernel.
     pub(crate) fn held(&mut self, index: u32) -> &mut Held {
         &mut self.slots[index as usize].held
     }
 
-    /// The kernel has finished an operation; the task that waited, if one still does.
+    /// Marks an operation as finished by the kernel; returns the task that waits for it, if any.
     pub(crate) fn complete(&mut self, index: u32, result: i32) -> Option<u32> {
         self.in_flight -= 1;
         let slot = &mut self.slots[index as usize];
@@ -107,7 +107,7 @@ impl Slots {
             }
             State::Abandoned => {
                 if self.release(index).makes_descriptor && result >= 0 {
-                    // SAFETY: the kernel has just made this descriptor and nobody else knows it.
+                    // SAFETY: the kernel has just created this descriptor, and nobody else knows it.
                     drop(unsafe { OwnedFd::from_raw_fd(result) });
                 }
                 None
@@ -116,7 +116,7 @@ impl Slots {
         }
     }
 
-    /// The result and the buffer, if the operation is done; else remembers who waits.
+    /// The result and the buffer, if the operation is done; otherwise records the waiter.
     pub(crate) fn take_if_done(&mut self, index: u32, waiter: u32) -> Option<(i32, Option<Buffer>)> {
         match &mut self.slots[index as usize].state {
             State::Done { result } => {
@@ -131,7 +131,7 @@ impl Slots {
         }
     }
 
-    /// Nobody waits for it any more. True when the kernel still works on it.
+    /// Marks an operation as no longer awaited. Returns true if it is still in progress in the kernel.
     pub(crate) fn abandon(&mut self, index: u32) -> bool {
         let slot = &mut self.slots[index as usize];
         match slot.state {
@@ -150,7 +150,7 @@ impl Slots {
         }
     }
 
-    /// Empties a slot, field by field: most hold only a buffer and what it goes to or comes from.
+    /// Empties a slot field by field: most hold only a buffer and its file or socket.
     #[inline]
     fn release_buffer(&mut self, index: u32) -> Option<Buffer> {
         let slot = &mut self.slots[index as usize];

@@ -1,4 +1,4 @@
-//! Making sockets: options, reserved ports, and what the kernel says of a connection.
+//! Creates sockets: options, reserved ports, interfaces.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -6,12 +6,12 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, ipproto, listen, socket_with, sockopt};
 
-/// A network interface by its name, of at most 15 bytes.
+/// A network interface, identified by a name of at most 15 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Device([u8; libc::IFNAMSIZ]);
 
 impl Device {
-    /// `None` when no interface can have this name.
+    /// `None` if no interface can have this name.
     pub fn new(name: &str) -> Option<Device> {
         let mut bytes = [0; libc::IFNAMSIZ];
         let fits = !name.is_empty() && name.len() < bytes.len() && !name.contains('\0');
@@ -21,7 +21,7 @@ impl Device {
         })
     }
 
-    /// Looks whether sockets may be bound to it: before Linux 5.7 that needs `CAP_NET_RAW`.
+    /// Checks whether sockets may be bound to it: before Linux 5.7 that requires `CAP_NET_RAW`.
     ///
     /// # Errors
     /// What setsockopt(2) reports.
@@ -31,7 +31,7 @@ impl Device {
         self.bind(&fd)
     }
 
-    /// `SO_BINDTODEVICE` (socket(7)): packets leave and arrive by this interface only.
+    /// `SO_BINDTODEVICE` (socket(7)): packets leave and arrive through this interface only.
     fn bind(&self, fd: &OwnedFd) -> io::Result<()> {
         // SAFETY: the pointer and the length describe the name.
         let status = unsafe {
@@ -60,25 +60,25 @@ impl std::fmt::Debug for Device {
     }
 }
 
-/// How a connection is made.
+/// How to establish a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketOptions {
     /// `TCP_NODELAY`: send small requests at once (on by default).
     pub nodelay: bool,
-    /// `SO_SNDBUF` in bytes; the kernel's own sizing when absent.
+    /// `SO_SNDBUF` in bytes; if absent, the kernel sizes it.
     pub send_buffer_bytes: Option<u32>,
-    /// `SO_RCVBUF` in bytes; the kernel's own sizing when absent.
+    /// `SO_RCVBUF` in bytes; if absent, the kernel sizes it.
     pub receive_buffer_bytes: Option<u32>,
-    /// Largest segment in bytes (`TCP_MAXSEG`, tcp(7)); the path's when absent.
+    /// Maximum segment size in bytes (`TCP_MAXSEG`, tcp(7)); if absent, the path's.
     pub segment_bytes: Option<u32>,
-    /// The local address to connect from; port 0 takes any, or a reserved one where that is asked for.
+    /// The local address to connect from; port 0 chooses any, or a reserved one if requested.
     pub bind: Option<SocketAddr>,
-    /// The network interface that packets must leave and arrive by.
+    /// The network interface that packets must leave and arrive through.
     pub device: Option<Device>,
-    /// Send from user pages without a copy, where the backend is io_uring and the kernel can (Linux 6.0).
-    /// Whether this pays depends on the card: on loopback it is slower than a copy.
+    /// Send from user pages without copying, if the backend is io_uring and the kernel supports it (Linux 6.0). Whether
+    /// this pays off depends on the NIC: on loopback it is slower than a copy.
     pub zero_copy_send: bool,
-    /// Connect from a port below 1024, which many NFS servers demand; an ordinary port when this is not permitted.
+    /// Connect from a port below 1024, which many NFS servers require; an ordinary port if this is not permitted.
     pub reserved_port: bool,
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn new_socket(address: &SocketAddr, nonblocking: bool) -> io::Result<
     Ok(socket_with(family(address), SocketType::STREAM, flags, Some(ipproto::TCP))?)
 }
 
-/// A socket that is ready to connect.
+/// A socket ready to connect.
 pub(crate) fn prepare(to: &SocketAddr, options: &SocketOptions, nonblocking: bool) -> io::Result<OwnedFd> {
     let fd = new_socket(to, nonblocking)?;
     sockopt::set_tcp_nodelay(&fd, options.nodelay)?;
@@ -121,8 +121,8 @@ pub(crate) fn prepare(to: &SocketAddr, options: &SocketOptions, nonblocking: boo
     }
     if let Some(local) = options.bind {
         if local.port() == 0 {
-            // The port is chosen when the peer is known, so that there are as many for each peer (ip(7)). Kernels that
-            // cannot do it choose one now.
+            // The port is chosen once the peer is known, so that the full range is available for each peer (ip(7)).
+            // Kernels that cannot do this choose one now.
             let _ = set_number(&fd, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1);
         }
         bind(&fd, &local)?;
@@ -130,7 +130,7 @@ pub(crate) fn prepare(to: &SocketAddr, options: &SocketOptions, nonblocking: boo
     Ok(fd)
 }
 
-/// Sizes of buffers and segments; what is set on a listening socket, the connections that it accepts have too.
+/// Sets buffer and segment sizes; connections accepted by a listening socket inherit them.
 fn set_sizes(fd: &OwnedFd, options: &SocketOptions) -> io::Result<()> {
     if let Some(bytes) = options.send_buffer_bytes {
         sockopt::set_socket_send_buffer_size(fd, bytes as usize)?;
@@ -144,8 +144,8 @@ fn set_sizes(fd: &OwnedFd, options: &SocketOptions) -> io::Result<()> {
     }
 }
 
-/// Binds to some free port from 1023 down to 512 of the local address; false when that is not permitted, or the address
-/// is not to be had, or it names a port itself.
+/// Binds to a free port from 1023 down to 512 on the local address; false if that is not permitted, the address is not
+/// available, or it specifies a port itself.
 fn bind_reserved(fd: &OwnedFd, to: &SocketAddr, local: Option<SocketAddr>) -> bool {
     let any =
         if to.is_ipv4() { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
@@ -153,7 +153,7 @@ fn bind_reserved(fd: &OwnedFd, to: &SocketAddr, local: Option<SocketAddr>) -> bo
         return false;
     }
     let from = local.map_or(any, |local| local.ip());
-    // Start at a place that differs between processes and calls, so that they do not collide again and again.
+    // Start at a point that differs between processes and calls, to avoid repeated collisions.
     let start = (crate::clock::now_ns() / 1000 + u64::from(std::process::id())) % 512;
     for step in 0..512 {
         let port = 1023 - ((start + step) % 512) as u16;
@@ -168,8 +168,9 @@ fn bind_reserved(fd: &OwnedFd, to: &SocketAddr, local: Option<SocketAddr>) -> bo
     false
 }
 
-/// A listening socket, on which reactors of several threads may accept ([`Reactor::accept_on`](crate::Reactor::accept_on)).
-/// Port 0 asks for a free port. Of the options, sizes hold for the connections that are accepted.
+/// A listening socket on which reactors of several threads may accept
+/// ([`Reactor::accept_on`](crate::Reactor::accept_on)). Port 0 chooses a free port. The size options apply to the
+/// accepted connections.
 ///
 /// # Errors
 /// What socket(2), setsockopt(2), bind(2) and listen(2) report.
@@ -199,12 +200,12 @@ pub(crate) fn reset_on_close(fd: &OwnedFd) {
     let _ = sockopt::set_socket_linger(fd, Some(std::time::Duration::ZERO));
 }
 
-/// Bytes that must be there before the socket counts as readable (`SO_RCVLOWAT`, socket(7)).
+/// Minimum number of bytes for the socket to count as readable (`SO_RCVLOWAT`, socket(7)).
 pub(crate) fn set_low_water(fd: &OwnedFd, bytes: u32) -> io::Result<()> {
     set_number(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes)
 }
 
-/// An option of a socket that is a number.
+/// Sets a numeric socket option.
 fn set_number(fd: &OwnedFd, level: libc::c_int, name: libc::c_int, value: u32) -> io::Result<()> {
     let value = value as libc::c_int;
     // SAFETY: the pointer and the length describe `value`.

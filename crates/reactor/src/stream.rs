@@ -1,4 +1,4 @@
-//! TCP connections and listeners on either backend.
+//! TCP connections and listeners on all backends.
 
 use std::cell::{Cell, OnceCell};
 use std::future::Future;
@@ -20,15 +20,15 @@ use crate::tcp_info::{self, TcpInfo};
 use crate::uring::to_result;
 use crate::{Buffer, discard};
 
-/// A descriptor and its place in the backend's tables.
+/// A descriptor and its index in the backend's tables.
 pub(crate) struct Socket {
     fd: OwnedFd,
     /// Registered file (io_uring) or watch (epoll).
     place: Option<u32>,
     inner: Weak<Inner>,
-    /// Bytes that must have arrived before a waiting receive is woken (`SO_RCVLOWAT`).
+    /// Bytes that must have arrived to wake a waiting receive (`SO_RCVLOWAT`).
     low_water: Cell<u32>,
-    /// Its place in the list of connections that other threads may look at.
+    /// Its entry in the list of connections that other threads may inspect.
     shown: OnceCell<Shown>,
 }
 
@@ -48,7 +48,8 @@ impl Socket {
         }))
     }
 
-    /// Lets a waiting receive sleep until this many bytes are there, the stream ends, or the socket's buffer is full.
+    /// Lets a waiting receive sleep until this many bytes have arrived, the stream ends, or the socket's buffer is
+    /// full.
     fn set_low_water(&self, bytes: usize) {
         let bytes = u32::try_from(bytes).unwrap_or(LOW_WATER_MAX).min(LOW_WATER_MAX);
         if self.low_water.get() != bytes && socket::set_low_water(&self.fd, bytes).is_ok() {
@@ -63,7 +64,7 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // Nobody may ask about a descriptor that is closed.
+        // A closed descriptor must not be inspected.
         drop(self.shown.take());
         let (Some(inner), Some(place)) = (self.inner.upgrade(), self.place) else { return };
         match &inner.kernel {
@@ -74,14 +75,13 @@ impl Drop for Socket {
     }
 }
 
-/// From this length on a receive waits for all of it rather than taking little at a time, and a send is handed
-/// over at once.
+/// From this length on, a receive waits for all of it rather than taking small pieces, and a send is submitted at once.
 const MUCH: usize = 32 * 1024;
-/// The most that a receive waits for at once: beyond this nothing is gained.
+/// Maximum number of bytes that a receive waits for at once: nothing is gained beyond this.
 const LOW_WATER_MAX: u32 = 1 << 20;
 
-/// The flag of a receive that waits until enough is there before it takes anything
-/// (`IORING_RECVSEND_POLL_FIRST`, io_uring_enter(2)).
+/// The flag for a receive that waits until enough data is there before it takes anything (`IORING_RECVSEND_POLL_FIRST`,
+/// io_uring_enter(2)).
 fn poll_first(enough: usize) -> u16 {
     u16::from(enough > 1)
 }
@@ -90,7 +90,7 @@ fn no_sockets() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, "a simulated reactor has no sockets")
 }
 
-/// Builds an entry for the registered file or the plain descriptor, whichever the socket has.
+/// Builds an entry for the socket's registered file if it has one, otherwise for the plain descriptor.
 macro_rules! on_socket {
     ($socket:expr, |$fd:ident| $entry:expr) => {
         match $socket.place {
@@ -106,7 +106,7 @@ macro_rules! on_socket {
     };
 }
 
-/// A TCP connection. Clones are handles to the same one; it closes when the last is dropped.
+/// A TCP connection. Clones refer to the same connection, which closes when the last one is dropped.
 #[derive(Clone)]
 pub struct Stream {
     socket: Rc<Socket>,
@@ -123,7 +123,7 @@ impl Stream {
         options: &SocketOptions,
     ) -> io::Result<Stream> {
         match Self::connect_once(inner, to, options).await {
-            // The reserved port is taken towards this very peer (often by a connection that lingers).
+            // The reserved port is already used with this peer (often by a lingering connection).
             Err(e)
                 if options.reserved_port
                     && matches!(e.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable) =>
@@ -165,7 +165,7 @@ impl Stream {
                     Ok(()) => {}
                     Err(rustix::io::Errno::INPROGRESS) => loop {
                         epoll.wait(inner, socket.watch(), Direction::Write).await;
-                        // A watch may report early; the socket has a peer only when it is connected.
+                        // A watch may report early; the socket has a peer only once it is connected.
                         rustix::net::sockopt::socket_error(&socket.fd)??;
                         if rustix::net::getpeername(&socket.fd).is_ok() {
                             break;
@@ -187,9 +187,9 @@ impl Stream {
         self.receive(buffer, range, 0, 1).await
     }
 
-    /// The same when `due` bytes are known to be under way: a wait lasts until as many of them are there as
-    /// fit the range (and the socket's buffer), or the stream ends. Waking once for much is far cheaper
-    /// than often for little. Never say more than is really due: nothing else would end the wait.
+    /// The same if `due` bytes are known to be in transit: the wait lasts until as many of them have arrived as fit the
+    /// range (and the socket's buffer), or the stream ends. Waking up once for much data is far cheaper than often for
+    /// little. Never give more than is really due: nothing else would end the wait.
     pub async fn recv_due(
         &self,
         buffer: Buffer,
@@ -200,7 +200,7 @@ impl Stream {
         self.receive(buffer, range, 0, if enough >= MUCH { enough } else { 1 }).await
     }
 
-    /// Fills `range` of the buffer; fewer bytes only when the stream ends before.
+    /// Fills `range` of the buffer; returns fewer bytes only if the stream ends first.
     pub async fn recv_exact(&self, mut buffer: Buffer, range: Range<usize>) -> (io::Result<usize>, Buffer) {
         let wanted = range.len();
         let mut filled = 0;
@@ -251,15 +251,15 @@ impl Stream {
         }
     }
 
-    /// Drops exactly `len` bytes that arrive, in few large pieces, without copying them to user space
-    /// (`MSG_TRUNC`, tcp(7)); fewer only when the stream ends before. Says how many.
+    /// Discards exactly `len` incoming bytes, in a few large pieces, without copying them to user space (`MSG_TRUNC`,
+    /// tcp(7)); fewer only if the stream ends first. Returns the number.
     pub async fn recv_discard(&self, len: usize) -> io::Result<usize> {
         let mut dropped = 0;
         while dropped < len {
             let part = (len - dropped).min(discard::LEN_MAX);
             let pointer = discard::target();
-            // Not MSG_WAITALL: io_uring continues a partial receive by the state of the iterator, which a
-            // receive that copies nothing does not advance, and so would drop more than was asked (6.18).
+            // Not MSG_WAITALL: io_uring continues a partial receive from the iterator's state, which a receive that
+            // copies nothing does not advance, and would discard more than requested (6.18).
             let flags = libc::MSG_TRUNC;
             let enough = if part >= MUCH { part } else { 1 };
             self.socket.set_low_water(enough);
@@ -284,7 +284,7 @@ impl Stream {
         Ok(dropped)
     }
 
-    /// Sends some of `range`, at least one byte.
+    /// Sends part of `range`, at least one byte.
     pub async fn send(&self, buffer: Buffer, range: Range<usize>) -> (io::Result<usize>, Buffer) {
         self.transmit(buffer, range, libc::MSG_NOSIGNAL).await
     }
@@ -320,9 +320,9 @@ impl Stream {
                     }
                     on_socket!(socket, |fd| opcode::Send::new(fd, pointer, len as u32).flags(flags).build())
                 });
-                // Much payload is handed over while it is still in the processor's cache; with the rest of the
-                // turn's, other lanes' payload would have pushed it out: 16 lanes sending 128 KiB at a time move
-                // 28 GB instead of 18 per CPU-second over loopback (AMD EPYC, 1 MiB of second-level cache).
+                // A large payload is submitted while it is still in the CPU cache; if it waited for the rest of the
+                // turn, other lanes' payload would have evicted it: 16 lanes sending 128 KiB at a time move 28 GB
+                // instead of 18 per CPU-second over loopback (AMD EPYC, 1 MiB of second-level cache).
                 if len >= MUCH {
                     uring.submit_now();
                 }
@@ -339,7 +339,7 @@ impl Stream {
         }
     }
 
-    /// One operation on the ring that holds the buffer.
+    /// One operation on the ring, which holds the buffer.
     fn in_ring<'a>(
         &'a self,
         buffer: Buffer,
@@ -358,8 +358,8 @@ impl Stream {
         }
     }
 
-    /// One system call that is repeated until it does not block; yields now and then, because a socket
-    /// that is always ready would keep everybody else waiting.
+    /// Repeats a system call until it does not block; yields now and then, because a socket that is always ready would
+    /// starve all other tasks.
     async fn with_epoll<T>(
         &self,
         direction: Direction,
@@ -372,42 +372,42 @@ impl Stream {
         epoll.retry(&self.inner, self.socket.watch(), direction, attempt).await
     }
 
-    /// True when sends take the kernel's zero-copy path.
+    /// Whether sends use the kernel's zero-copy path.
     pub fn sends_zero_copy(&self) -> bool {
         self.zero_copy_send
     }
 
-    /// Ends both directions: whatever waits on this connection ends.
+    /// Shuts down both directions: all waits on this connection end.
     pub fn shutdown(&self) {
         let _ = rustix::net::shutdown(&self.socket.fd, Shutdown::Both);
     }
 
-    /// Makes the close a reset (`SO_LINGER` 0), for tests and injected faults.
+    /// Turns the close into a reset (`SO_LINGER` 0), for tests and injected faults.
     pub fn reset_on_close(&self) {
         socket::reset_on_close(&self.socket.fd);
     }
 
-    /// This end.
+    /// The local address.
     pub fn local_addr(&self) -> SocketAddr {
         self.local
     }
 
-    /// The other end.
+    /// The peer's address.
     pub fn peer_addr(&self) -> SocketAddr {
         self.peer
     }
 
-    /// What the kernel says of the connection.
+    /// The kernel's data on the connection.
     pub fn tcp_info(&self) -> Option<TcpInfo> {
         tcp_info::of(self.socket.fd.as_raw_fd())
     }
 
-    /// Its congestion control (`TCP_CONGESTION`, tcp(7)), such as `cubic`.
+    /// Its congestion control algorithm (`TCP_CONGESTION`, tcp(7)), such as `cubic`.
     pub fn congestion_control(&self) -> Option<String> {
         tcp_info::congestion_control(self.socket.fd.as_raw_fd())
     }
 
-    /// Says whose connection it is, once: from then on other threads may look at it ([`crate::live::connections`]).
+    /// Sets the connection's owner, once: from then on other threads may inspect it ([`crate::live::connections`]).
     pub fn name(&self, name: ConnectionName) {
         let scope = self.socket.inner.upgrade().and_then(|inner| inner.scope.get());
         let shown = || Shown::new(self.socket.fd.as_raw_fd(), scope, name, self.local, self.peer);
@@ -438,7 +438,7 @@ impl Listener {
         Ok(Listener { socket: Socket::new(inner, fd)?, inner: Rc::clone(inner), local, nodelay })
     }
 
-    /// Where it listens, with the port that was chosen.
+    /// The listening address, with the chosen port.
     pub fn local_addr(&self) -> SocketAddr {
         self.local
     }
@@ -446,7 +446,7 @@ impl Listener {
     /// Waits for the next connection.
     ///
     /// # Errors
-    /// What accept(2) reports: a connection that was gone again, or no descriptors left.
+    /// What accept(2) reports: the connection is already gone, or there are no descriptors left.
     pub async fn accept(&self) -> io::Result<(Stream, SocketAddr)> {
         let fd = match &self.inner.kernel {
             Kernel::Uring(uring) => {
@@ -464,7 +464,7 @@ impl Listener {
                     })
                 });
                 let fd = to_result(operation.await.0)?;
-                // SAFETY: the kernel has just made this descriptor for us.
+                // SAFETY: the kernel has just created this descriptor for us.
                 unsafe { <OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(fd as i32) }
             }
             Kernel::Epoll(epoll) => {

@@ -1,57 +1,57 @@
-//! What the kernel says of a TCP connection: `TCP_INFO` of tcp(7), read by the length that this kernel gives.
+//! The kernel's data on a TCP connection: `TCP_INFO` of tcp(7), read up to the length that this kernel provides.
 
 use std::os::fd::RawFd;
 
 use serde::{Deserialize, Serialize};
 
-/// What the kernel says of a connection since it was made (`struct tcp_info` of include/uapi/linux/tcp.h). What an older
-/// kernel does not say is 0; the numbers behind the names are the first kernel's that does.
+/// The kernel's data on a connection since it was created (`struct tcp_info` of include/uapi/linux/tcp.h). Fields that
+/// an older kernel lacks are 0; numbers in parentheses are the first kernel version that has the field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TcpInfo {
     /// Largest segment towards the peer, in bytes.
     pub mss_bytes: u32,
-    /// Largest packet that the path towards the peer is known to carry, in bytes.
+    /// Path MTU towards the peer as known to the kernel, in bytes.
     pub path_mtu_bytes: u32,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u64,
     /// Smoothed round-trip time in microseconds.
     pub rtt_us: u32,
     /// Its mean deviation in microseconds.
     pub rtt_variance_us: u32,
-    /// The least round-trip time of the last minutes in microseconds (4.6); 0 when none was measured.
+    /// Minimum round-trip time of the last minutes in microseconds (4.6); 0 if none was measured.
     pub min_rtt_us: u32,
-    /// Segments that may be on the way unacknowledged (congestion window).
+    /// Congestion window: segments that may be in flight unacknowledged.
     pub congestion_window_segments: u32,
-    /// Bytes that the peer acknowledged (4.1); the opening and closing of the connection count as one each.
+    /// Bytes acknowledged by the peer (4.1); opening and closing the connection count as one each.
     pub bytes_acknowledged: u64,
-    /// Bytes that were received in order (4.1).
+    /// Bytes received in order (4.1).
     pub bytes_received: u64,
-    /// Bytes that were sent again (4.19).
+    /// Retransmitted bytes (4.19).
     pub bytes_resent: u64,
     /// Segments sent, with and without data (4.2).
     pub segments_sent: u64,
     /// Segments received (4.2).
     pub segments_received: u64,
-    /// The most recent rate at which data reached the peer, in bytes a second (4.9).
+    /// The most recent rate at which data reached the peer, in bytes per second (4.9).
     pub delivery_bytes_per_s: u64,
-    /// That rate was bounded by what the program had to send, not by the path (4.9).
+    /// Whether that rate was limited by the program's supply of data, not by the path (4.9).
     pub delivery_bounded_by_program: bool,
-    /// For so long there was something to send or to be acknowledged, in microseconds (4.10).
+    /// Time with data to send or unacknowledged, in microseconds (4.10).
     pub busy_us: u64,
-    /// Of this, for so long the peer's window let nothing out (4.10).
+    /// The part of it in which the peer's window blocked sending (4.10).
     pub window_limited_us: u64,
-    /// Of this, for so long the send buffer was too small (4.10).
+    /// The part of it in which the send buffer was too small (4.10).
     pub buffer_limited_us: u64,
-    /// Bytes in the send buffer that were not sent yet (4.6).
+    /// Unsent bytes in the send buffer (4.6).
     pub unsent_bytes: u32,
-    /// Segments that are thought to be lost now.
+    /// Segments currently presumed lost.
     pub lost_segments: u32,
-    /// How far segments were seen out of order, in segments; 3 is the usual beginning.
+    /// Reordering distance seen, in segments; the usual initial value is 3.
     pub reordering_segments: u32,
     /// How often reordering was seen (4.19).
     pub reordering_events: u32,
-    /// Segments that the peer had twice: sent again without need (4.19).
+    /// Segments that the peer received twice: retransmitted without need (4.19).
     pub duplicates: u32,
     /// Segments that arrived out of order (5.4).
     pub received_out_of_order: u32,
@@ -59,13 +59,13 @@ pub struct TcpInfo {
     pub data_segments_received: u64,
     /// Segments with data sent (4.6).
     pub data_segments_sent: u64,
-    /// The window that the peer offers, in bytes (5.4).
+    /// The window offered by the peer, in bytes (5.4).
     pub peer_window_bytes: u32,
-    /// The window that is offered to the peer, in bytes (6.2).
+    /// The window offered to the peer, in bytes (6.2).
     pub own_window_bytes: u32,
 }
 
-/// What held a sender back most of the time.
+/// What limited a sender most of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SendLimit {
@@ -80,7 +80,8 @@ pub enum SendLimit {
 }
 
 impl TcpInfo {
-    /// What happened since an `earlier` look at the same connection: counts are differences, all else is as it is now.
+    /// What happened since an `earlier` reading of the same connection: counters are differences, everything else is
+    /// the current value.
     pub fn since(&self, earlier: &TcpInfo) -> TcpInfo {
         TcpInfo {
             retransmits: self.retransmits.saturating_sub(earlier.retransmits),
@@ -103,7 +104,7 @@ impl TcpInfo {
         }
     }
 
-    /// What held sending back for most of `span_us` microseconds, of which these counts are.
+    /// What limited sending for most of `span_us` microseconds, the period of these counters.
     pub fn limit(&self, span_us: u64) -> SendLimit {
         let by_others = self.window_limited_us + self.buffer_limited_us;
         let shares = [
@@ -115,11 +116,11 @@ impl TcpInfo {
         shares.into_iter().max_by_key(|(_, time)| *time).map_or(SendLimit::Program, |(limit, _)| limit)
     }
 
-    /// Reads the structure as far as the kernel filled it.
+    /// Parses the structure as far as the kernel filled it.
     fn read(bytes: &[u8]) -> TcpInfo {
         let short = |at: usize| bytes.get(at..at + 4).map_or(0, |four| u32::from_ne_bytes(fixed(four)));
         let long = |at: usize| bytes.get(at..at + 8).map_or(0, |eight| u64::from_ne_bytes(fixed(eight)));
-        // ~0 stands for "none yet".
+        // ~0 means "none yet".
         let known = |value: u32| if value == u32::MAX { 0 } else { value };
         TcpInfo {
             delivery_bounded_by_program: bytes.get(7).is_some_and(|flags| flags & APP_LIMITED != 0),
@@ -153,21 +154,21 @@ impl TcpInfo {
     }
 }
 
-/// `tcpi_delivery_rate_app_limited`, the first bit of its byte in the compiler's order.
+/// `tcpi_delivery_rate_app_limited`: the first bit of its byte in the compiler's bit order.
 const APP_LIMITED: u8 = if cfg!(target_endian = "little") { 1 } else { 0x80 };
 
 fn fixed<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("the range has this length")
 }
 
-/// What the kernel says of the connection of an open descriptor.
+/// The kernel's data on the connection of an open descriptor.
 pub(crate) fn of(fd: RawFd) -> Option<TcpInfo> {
     let mut bytes = [0; 512];
     let len = option(fd, libc::TCP_INFO, &mut bytes)?;
     Some(TcpInfo::read(&bytes[..len]))
 }
 
-/// The name of its congestion control (`TCP_CONGESTION`).
+/// The name of its congestion control algorithm (`TCP_CONGESTION`).
 pub(crate) fn congestion_control(fd: RawFd) -> Option<String> {
     let mut bytes = [0; 16];
     let len = option(fd, libc::TCP_CONGESTION, &mut bytes)?;
@@ -175,18 +176,18 @@ pub(crate) fn congestion_control(fd: RawFd) -> Option<String> {
     Some(String::from_utf8_lossy(name).into_owned())
 }
 
-/// Bytes that arrived on an open descriptor and were not read (`FIONREAD`).
+/// Bytes that arrived on an open descriptor but were not read (`FIONREAD`).
 pub(crate) fn unread_bytes(fd: RawFd) -> u32 {
     let mut bytes: libc::c_int = 0;
-    // SAFETY: the kernel writes one int, which is what is given.
+    // SAFETY: the kernel writes one int, which is what it is given.
     let status = unsafe { libc::ioctl(fd, libc::FIONREAD, &raw mut bytes) };
     if status == 0 { bytes.unsigned_abs() } else { 0 }
 }
 
-/// An option of TCP, as long as the kernel knows it.
+/// Reads a TCP option, if the kernel supports it; returns its length.
 fn option(fd: RawFd, name: libc::c_int, into: &mut [u8]) -> Option<usize> {
     let mut len = into.len() as libc::socklen_t;
-    // SAFETY: the pointer and the length describe `into`, which the kernel writes at most `len` bytes to.
+    // SAFETY: the pointer and the length describe `into`, to which the kernel writes at most `len` bytes.
     let status = unsafe { libc::getsockopt(fd, libc::IPPROTO_TCP, name, into.as_mut_ptr().cast(), &mut len) };
     (status == 0).then_some((len as usize).min(into.len()))
 }

@@ -1,9 +1,9 @@
-//! Timers: a binary heap that knows where each timer stands, so that one is cancelled in O(log n).
+//! Timers: a binary heap that tracks each timer's position, so that cancelling takes O(log n).
 //!
-//! Most timers are deadlines that never fire. A heap that only forgot them lazily would grow with the
-//! rate of operations; this one holds exactly those that are pending and reuses its memory.
+//! Most timers are deadlines that never fire. With lazy deletion a heap would grow with the rate of operations; this
+//! one holds exactly the pending timers and reuses its memory.
 
-/// A timer that was set. Once it has fired or been removed, the id means nothing and does no harm.
+/// A timer. Once it has fired or been removed, the id refers to nothing and is harmless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimerId {
     index: u32,
@@ -13,7 +13,7 @@ pub(crate) struct TimerId {
 #[derive(Clone, Copy, Debug)]
 struct Timer {
     at_ns: u64,
-    /// Order of insertion: timers due at the same instant fire in the order they were set.
+    /// Order of insertion: timers due at the same time fire in the order in which they were set.
     sequence: u64,
     task: u32,
     place: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Timers {
 
 impl Default for Timers {
     fn default() -> Self {
-        // Room for the usual few, so that the first timer that ends in the middle of a measurement allocates nothing.
+        // Initial capacity for the usual few, so that a first timer in the middle of a measurement allocates nothing.
         let (heap, timers, free) = (Vec::with_capacity(64), Vec::with_capacity(64), Vec::with_capacity(64));
         Self { heap, timers, free, sequence: 0 }
     }
@@ -61,13 +61,13 @@ impl Timers {
         TimerId { index: id, sequence: self.sequence }
     }
 
-    /// Takes a timer back, if it is still pending.
+    /// Cancels a timer if it is still pending.
     pub(crate) fn remove(&mut self, id: TimerId) {
         let timer = &mut self.timers[id.index as usize];
         if timer.sequence != id.sequence {
             return;
         }
-        // No later id carries this number, so a second removal finds it gone.
+        // No later id has this number, so a second removal finds nothing.
         timer.sequence = 0;
         let place = timer.place as usize;
         debug_assert_eq!(self.heap[place], id.index);
@@ -80,7 +80,7 @@ impl Timers {
         }
     }
 
-    /// Takes the next timer that is due at `now_ns`, and says whose it was.
+    /// Removes the next timer due at `now_ns`, and returns its task.
     pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<u32> {
         let index = *self.heap.first()?;
         let timer = self.timers[index as usize];
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn cancelled_timers_are_gone_and_their_memory_is_reused() {
         let mut timers = Timers::default();
-        // A fixed linear congruential sequence: the order is scrambled and the test repeatable.
+        // A fixed linear congruential sequence: scrambled order, repeatable test.
         let mut x = 12345_u64;
         let mut model: Vec<(u64, TimerId)> = Vec::new();
         for step in 0..20_000_u64 {

@@ -1,12 +1,12 @@
 //! The io_uring backend (`io_uring_setup(2)`, `io_uring_enter(2)`).
 //!
-//! One ring a thread, with `SINGLE_ISSUER` and `DEFER_TASKRUN` where the kernel has them: completions are
-//! then made only when this thread asks, in batches. Sockets are registered files while there is room
-//! in the table. What is queued in one turn of the loop is submitted by one system call, which also waits.
+//! One ring per thread, with `SINGLE_ISSUER` and `DEFER_TASKRUN` if the kernel supports them: completions are then
+//! posted only when this thread asks, in batches. Sockets are registered files while there is space in the table.
+//! Everything queued in one turn of the loop is submitted with one system call, which also waits.
 //!
-//! A ring whose device is polled (`IORING_SETUP_IOPOLL`) takes nothing but reads and writes past the page cache, and no
-//! wait on it ends by a timer. It is therefore a second ring beside the first, and while it has operations in flight
-//! the loop looks at both again and again instead of sleeping.
+//! A ring with a polled device (`IORING_SETUP_IOPOLL`) accepts only direct reads and writes, and no timer can end a
+//! wait on it. It is therefore a second ring alongside the first, and while it has operations in flight the loop polls
+//! both instead of sleeping.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -22,38 +22,38 @@ use crate::ring::Ring;
 use crate::slots::{Held, Slots};
 use crate::{Buffer, clock};
 
-/// Sockets and files that are registered; more work too, a little slower.
+/// Maximum number of registered sockets and files; more also work, slightly slower.
 const REGISTERED_FILES: u32 = 4096;
-/// Buffers that can be registered at once.
+/// Maximum number of buffers registered at once.
 const REGISTERED_BUFFERS: u16 = 1024;
-/// Marks completions of cancellations, which nobody waits for.
+/// Marks completions of cancellations, for which nobody waits.
 const CANCELLATION: u64 = u64::MAX;
-/// How long closing waits for the kernel to let go of buffers.
+/// How long closing waits for the kernel to release buffers.
 const DRAIN_MS_MAX: u32 = 500;
 
-/// The most completions that are waited for at once, and for how long.
+/// Maximum number of completions to wait for at once, and maximum time.
 const BATCH_MAX: usize = 32;
 const BATCH_WAIT_NS: u64 = 250_000;
-/// Looks at a polled device before the processor is offered to others.
+/// Number of polls of a device before yielding the CPU.
 const POLLS_BEFORE_YIELD: u32 = 64;
 
 pub(crate) struct Uring {
     main: Ring,
-    /// For reads and writes past the page cache, on a device that is polled.
+    /// For direct reads and writes on a polled device.
     polled: Option<Ring>,
     slots: RefCell<Slots>,
-    /// Free places in the table of registered files; empty when the kernel refused the table.
+    /// Free indices in the table of registered files; empty if the kernel refused the table.
     free_files: RefCell<Vec<u32>>,
     /// The same for registered buffers.
     free_buffers: RefCell<Vec<u16>>,
-    /// The kernel can send from user pages without a copy (`IORING_OP_SEND_ZC`, Linux 6.0).
+    /// Whether the kernel can send from user pages without copying (`IORING_OP_SEND_ZC`, Linux 6.0).
     pub(crate) sends_zero_copy: bool,
-    /// Waits for several completions at once.
+    /// Whether to wait for several completions at once.
     batches: bool,
 }
 
 impl Uring {
-    /// Opens a ring, or says in words why the kernel refuses.
+    /// Opens a ring, or explains why the kernel refuses.
     pub(crate) fn open(choice: BackendChoice) -> Result<Uring, String> {
         let polling = choice.what_polls();
         let submitting = Polling { completions: false, ..polling };
@@ -80,7 +80,7 @@ impl Uring {
         })
     }
 
-    /// True when reads and writes past the page cache go to a ring that polls the device.
+    /// Whether direct reads and writes go to a ring that polls the device.
     pub(crate) fn polls_completions(&self) -> bool {
         self.polled.is_some()
     }
@@ -89,7 +89,7 @@ impl Uring {
         std::iter::once(&self.main).chain(&self.polled)
     }
 
-    /// Puts a descriptor into the table of registered files, if there is room.
+    /// Adds a descriptor to the table of registered files, if there is space.
     pub(crate) fn register_file(&self, fd: i32) -> Option<u32> {
         let place = self.free_files.borrow_mut().pop()?;
         if self.rings().all(|ring| ring.update_file(place, fd)) {
@@ -99,15 +99,15 @@ impl Uring {
         None
     }
 
-    /// Takes a descriptor out of the table.
+    /// Removes a descriptor from the table.
     pub(crate) fn forget_file(&self, place: u32) {
-        // In every ring, whatever one of them says.
+        // From every ring, even if one of them fails.
         if self.rings().filter(|ring| !ring.update_file(place, -1)).count() == 0 {
             self.free_files.borrow_mut().push(place);
         }
     }
 
-    /// Puts a buffer into the table of registered buffers, if there is room and the memory may be locked.
+    /// Adds a buffer to the table of registered buffers, if there is space and the memory may be locked.
     pub(crate) fn register_buffer(&self, start: *mut u8, len: usize) -> Option<u16> {
         let place = self.free_buffers.borrow_mut().pop()?;
         if self.rings().all(|ring| ring.update_buffer(place, start, len)) {
@@ -117,7 +117,7 @@ impl Uring {
         None
     }
 
-    /// Takes a buffer out of the table, before its memory goes.
+    /// Removes a buffer from the table, before its memory is freed.
     pub(crate) fn forget_buffer(&self, place: u16) {
         let none = std::ptr::null_mut();
         if self.rings().filter(|ring| !ring.update_buffer(place, none, 0)).count() == 0 {
@@ -125,7 +125,7 @@ impl Uring {
         }
     }
 
-    /// Queues an operation. `make` gets what is held, to take addresses from.
+    /// Queues an operation. `make` receives the held values, to take addresses from.
     pub(crate) fn start<'a>(
         &'a self,
         inner: &'a Inner,
@@ -142,8 +142,8 @@ impl Uring {
         Operation { uring: self, inner, slot: Some(slot), cancellable: true }
     }
 
-    /// Queues a transfer of a file: `fill` puts what is held into its slot and makes the entry. Past the page cache
-    /// (`direct`) it goes to the ring that polls, if there is one.
+    /// Queues a file transfer: `fill` stores the held values in the slot and builds the entry. Direct transfers go to
+    /// the polling ring, if there is one.
     #[inline]
     pub(crate) fn start_transfer<'a>(
         &'a self,
@@ -162,19 +162,19 @@ impl Uring {
         Operation { uring: self, inner, slot: Some(slot), cancellable: std::ptr::eq(ring, &self.main) }
     }
 
-    /// Ends an operation that the kernel did not take; whoever started it is told at its first look.
+    /// Ends an operation that the kernel did not accept; its caller sees the error at the first poll.
     #[cold]
     fn refuse(&self, slot: u32, error: &io::Error) {
         self.slots.borrow_mut().complete(slot, -error.raw_os_error().unwrap_or(libc::EBUSY));
     }
 
-    /// Hands over what is queued before the turn is over.
+    /// Submits what is queued before the end of the turn.
     pub(crate) fn submit_now(&self) {
         self.main.submit_now();
     }
 
-    /// Submits and collects. `wait`: `None` = do not wait; `Some(None)` = until something completes;
-    /// `Some(Some(ns))` = at most so long.
+    /// Submits and collects. `wait`: `None` does not wait; `Some(None)` waits until something completes;
+    /// `Some(Some(ns))` waits at most that long.
     pub(crate) fn turn(&self, wait: Option<Option<u64>>, mut ready: impl FnMut(u32)) {
         let Some(polled) = self.polled.as_ref().filter(|polled| polled.in_flight() > 0) else {
             if let Some(limit) = wait
@@ -208,7 +208,7 @@ impl Uring {
         }
     }
 
-    /// Waits until three quarters of what is in flight have ended, but not for long; true when anything has.
+    /// Waits briefly until three quarters of the operations in flight have completed; returns true if any has.
     fn wait_for_batch(&self, limit: Option<u64>, ready: &mut impl FnMut(u32)) -> bool {
         let want = (self.slots.borrow().in_flight() * 3 / 4).min(BATCH_MAX);
         if want < 2 {
@@ -219,7 +219,7 @@ impl Uring {
         self.collect(&self.main, ready) > 0
     }
 
-    /// Takes what has ended on a ring; says how many.
+    /// Collects completions from a ring; returns the number.
     fn collect(&self, ring: &Ring, ready: &mut impl FnMut(u32)) -> usize {
         let mut ended = 0;
         let mut batch = [(0_u64, 0_i32, 0_u32); 64];
@@ -232,7 +232,7 @@ impl Uring {
                 }
                 let slot = user_data as u32;
                 let mut slots = self.slots.borrow_mut();
-                // A zero-copy send reports twice: its result, and later that the buffer is free again.
+                // A zero-copy send reports twice: first its result, later that the buffer is free again.
                 if cqueue::more(flags) {
                     slots.held(slot).early_result = Some(result);
                     continue;
@@ -261,7 +261,7 @@ impl Uring {
     }
 }
 
-/// Checks that the kernel has the operations that are needed; says whether it sends without a copy.
+/// Checks that the kernel supports the required operations; returns whether it can send without copying.
 fn probe(ring: &IoUring) -> Result<bool, String> {
     let mut probe = Probe::new();
     ring.submitter().register_probe(&mut probe).map_err(|e| refusal(&e))?;
@@ -291,7 +291,7 @@ impl Drop for Uring {
         self.drain();
         let slots = std::mem::take(&mut *self.slots.borrow_mut());
         if slots.in_flight() > 0 {
-            // The kernel may still write there; lost memory is better than foreign writes.
+            // The kernel may still write to this memory; a leak is better than stray writes.
             std::mem::forget(slots);
         }
     }
@@ -318,7 +318,7 @@ pub(crate) struct Operation<'a> {
     uring: &'a Uring,
     inner: &'a Inner,
     slot: Option<u32>,
-    /// A ring that polls the device knows no cancellation: its operations end when the device says so.
+    /// A ring that polls the device does not support cancellation: its operations end when the device completes them.
     cancellable: bool,
 }
 
@@ -345,13 +345,13 @@ impl Drop for Operation<'_> {
             && self.cancellable
         {
             let cancel = opcode::AsyncCancel::new(u64::from(slot)).build().user_data(CANCELLATION);
-            // Not taken, the operation ends when it ends.
+            // If the cancellation is not accepted, the operation ends by itself.
             let _ = self.uring.main.push(&cancel);
         }
     }
 }
 
-/// The kernel's result as the rest of the world expects it.
+/// Converts the kernel's result to an `io::Result`.
 pub(crate) fn to_result(result: i32) -> io::Result<usize> {
     if result < 0 { Err(io::Error::from_raw_os_error(-result)) } else { Ok(result as usize) }
 }
