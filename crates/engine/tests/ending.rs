@@ -1,4 +1,4 @@
-//! Stages that end before their time, by decision or by errors: exactly where it was said, on all workers.
+//! Stages that end early, by decision or because of errors: at exactly the announced point, on all workers.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -18,7 +18,7 @@ fn three_workers() -> StagePlan {
     StagePlan { workers: 3, lanes_per_worker: 4, ramp: ms(700), window: ms(60_000), ..plan() }
 }
 
-/// Runs, and calls `decide` with the control and each interval.
+/// Runs a stage, and calls `decide` with the control and each interval.
 fn run_deciding(
     config: SimConfig,
     plan: &StagePlan,
@@ -35,7 +35,7 @@ fn run_deciding(
 
 #[test]
 fn a_window_that_is_ended_is_as_if_it_had_been_planned_so() {
-    // At the low rate a start is meant for the very moment at which the window turns out to have ended.
+    // At the low rate a start is due at the very moment at which the window turns out to have ended.
     for schedule in [Schedule::Closed, Schedule::rate(2500.0), Schedule::rate(10.0)] {
         let short = StagePlan { window: ms(7000), schedule: schedule.clone(), ..three_workers() };
         let (planned, planned_intervals) = simulate_intervals(random(), &short);
@@ -103,7 +103,7 @@ fn in_real_time_all_workers_end_with_the_same_interval() {
         }
     })
     .unwrap();
-    // The fifth interval, or a later one when the machine is late; the same for all workers.
+    // The fifth interval, or a later one on a slow machine; the same for all workers.
     assert!(result.window_ns >= 150 * MS && result.window_ns.is_multiple_of(30 * MS), "{}", result.window_ns);
     assert!(result.window_ns < 600_000 * MS && !result.stopped);
     if result.unseen_intervals == 0 {
@@ -115,7 +115,7 @@ fn in_real_time_all_workers_end_with_the_same_interval() {
 fn the_error_that_is_one_too_many_is_the_last() {
     let driver = LogDriver::new(|number, _| number.is_multiple_of(3).then_some(ErrorKind::Busy));
     let result = run(&driver, &StagePlan { error_limit: Some(5), ..plan() });
-    // Of operations 0, 3, 6, 9 and 12; each takes a millisecond.
+    // Out of operations 0, 3, 6, 9 and 12; each takes a millisecond.
     assert_eq!((result.total.failed(), result.total.ok()), (5, 8));
     assert_eq!((result.error_limit_reached, result.stopped, result.in_flight_at_end), (true, false, 0));
     assert_eq!(result.window_ns, 13 * MS + 1, "up to and with the last error");
@@ -138,7 +138,7 @@ fn on_virtual_clocks_all_workers_end_with_the_interval_of_the_error() {
 
 #[test]
 fn lanes_that_wait_for_a_far_start_do_not_hold_up_an_early_end() {
-    // In real time: one start every 1000 s, and an hour for what is in flight; without the early end this hangs.
+    // In real time: one start every 1000 s, and an hour for operations in flight; without the early end this hangs.
     let plan = StagePlan {
         schedule: Schedule::rate(0.001),
         lanes_per_worker: 3,
@@ -160,7 +160,7 @@ fn in_real_time_errors_of_all_workers_count_together() {
         SimConfig { errors: vec![(1, ErrorKind::ServerFault)], virtual_clock: false, ..SimConfig::default() };
     let plan = StagePlan { error_limit: Some(30), workers: 3, window: ms(600_000), ..plan() };
     let (result, _) = simulate_intervals(config, &plan);
-    // Each worker alone would need longer; those that are in flight when the limit is reached may fail too.
+    // Each worker alone would take longer; operations in flight when the limit is reached may fail as well.
     let failed = result.total.failed() + result.after.failed;
     assert!((30..40).contains(&failed) && result.error_limit_reached, "{failed}");
     assert!(result.window_ns < 600_000 * MS);

@@ -14,7 +14,7 @@ fn fixed(latency_ms: u64) -> SimConfig {
 
 #[test]
 fn a_fixed_latency_gives_its_rate_and_its_percentiles() {
-    // Ends at 10, 20, .. ms; the ramp takes 99 of them, the window [1 s, 11 s) a thousand.
+    // Ends at 10, 20, … ms; the ramp takes 99 of them, the window [1 s, 11 s) a thousand.
     let result = simulate(fixed(10), &StagePlan { ramp: ms(1000), ..plan() });
     assert_eq!((result.before.ok, ok(&result, OpKind::Read), result.after.ok), (99, 1000, 1));
     assert_eq!((result.in_flight_at_end, result.abandoned), (1, 0));
@@ -45,7 +45,7 @@ fn an_end_on_the_windows_edge_belongs_to_what_begins_there() {
 
 #[test]
 fn a_list_of_latencies_gives_its_percentiles() {
-    // Rounds of 100 ms: 100 operations of each latency but the last 40 ms one, which ends at 10 s sharp.
+    // Rounds of 100 ms: 100 operations with each latency except the last 40 ms one, which ends at exactly 10 s.
     let list = [10, 20, 30, 40].map(|latency| latency * MS).to_vec();
     let result = simulate(SimConfig { latency: SimLatency::List(list), ..SimConfig::default() }, &plan());
     let service = &result.total.op(OpKind::Read).unwrap().service;
@@ -59,7 +59,7 @@ fn a_list_of_latencies_gives_its_percentiles() {
 
 #[test]
 fn intervals_add_up_to_the_window_and_the_last_is_what_is_left() {
-    // Ends at 0.4, 0.8, .. 2.4 s.
+    // Ends at 0.4, 0.8, … 2.4 s.
     let (result, intervals) =
         simulate_intervals(fixed(400), &StagePlan { window: ms(2500), lanes_per_worker: 2, ..plan() });
     let seen: Vec<_> =
@@ -78,7 +78,7 @@ fn intervals_go_on_while_nothing_ends() {
 
 #[test]
 fn every_operation_ends_as_exactly_one_thing() {
-    // Operations 1 to 999 end inside the window; every 10th fails, every 15th of the others too.
+    // Operations 1 to 999 end inside the window; every 10th fails, and every 15th of the rest.
     let errors = vec![(10, ErrorKind::Busy), (15, ErrorKind::NoSpace)];
     let result = simulate(SimConfig { errors, ..fixed(10) }, &plan());
     let read = result.total.op(OpKind::Read).unwrap();
@@ -86,7 +86,7 @@ fn every_operation_ends_as_exactly_one_thing() {
     // 99 multiples of ten; 66 multiples of fifteen, of which 33 are multiples of ten as well.
     assert_eq!((count(ErrorKind::Busy), count(ErrorKind::NoSpace), read.failed()), (99, 33, 132));
     assert_eq!((read.ok, read.bytes, read.service.count()), (867, 867 * 4096, 867));
-    // The thousandth ends, as a failure, at the window's end.
+    // The thousandth ends, with an error, at the window's end.
     assert_eq!((result.after.failed, result.in_flight_at_end, result.abandoned), (1, 1, 0));
     let kinds: Vec<_> = result.error_samples.iter().map(|(kind, _)| *kind).collect();
     assert_eq!(kinds, [ErrorKind::Busy, ErrorKind::NoSpace], "one example each, for they are all alike");
@@ -125,14 +125,14 @@ fn a_pipe_limits_all_lanes_together() {
     let plan = StagePlan { lanes_per_worker: 4, ramp: ms(1000), window: ms(3000), workload, ..plan() };
     let result = simulate(pipe, &plan);
     assert!(result.bytes_per_s() == 1e9, "{}", result.bytes_per_s());
-    // In turn each waits for three others: 4 ms.
+    // Each waits for three others in turn: 4 ms.
     assert_ns(result.total.op(OpKind::Read).unwrap().service.quantile_ns(0.5), 4 * MS);
 }
 
 #[test]
 fn a_stall_shows_in_response_time_but_not_in_service_time() {
-    // Meant to start every 10 ms. What starts at 5000 ms is answered only at 6000.5 ms; those that queue behind it
-    // take 1 ms each but answer 991.5, 982.5, .. 1.5 ms after they were meant to start: 111 of them.
+    // Intended every 10 ms. The one that starts at 5000 ms is answered only at 6000.5 ms; those queued behind it take 1
+    // ms each but are answered 991.5, 982.5, … 1.5 ms after their intended start: 111 of them.
     let stall = Stall { from_ns: 5000 * MS + MS / 2, until_ns: 6000 * MS + MS / 2 };
     let config = SimConfig { stalls: vec![stall], ..fixed(1) };
     let schedule = Schedule::rate(100.0);
@@ -150,7 +150,7 @@ fn a_stall_shows_in_response_time_but_not_in_service_time() {
     assert_ns(response.quantile_ns(0.99), 910 * MS + MS / 2);
     assert_ns(response.max_ns(), 1000 * MS + MS / 2);
 
-    // A closed loop sees one slow operation and forgets those that it did not even start.
+    // A closed loop sees one slow operation and misses those that it did not even start.
     let result = simulate(config, &plan());
     assert_ns(result.total.op(OpKind::Read).unwrap().response().quantile_ns(0.999), MS);
 }
@@ -200,7 +200,7 @@ fn random_latencies_are_the_same_in_every_run() {
         assert_eq!((&first.total, first.after), (&again.total, again.after));
         assert!(seen == seen_again);
     }
-    // Mean 3 ms, pauses apart: 16 lanes do 5333 a second. The sum of 100 000 draws is within 2 %.
+    // Mean 3 ms without pauses: 16 lanes do 5333 per second. The sum of 100 000 draws is within 2 %.
     let read = first.total.op(OpKind::Read).unwrap();
     assert!((read.service.mean_ns() / (3.0 * MS as f64) - 1.0).abs() < 0.02);
     assert!((read.service.quantile_ns(0.5) as f64 / (3e6 * 2f64.ln()) - 1.0).abs() < 0.03);
@@ -209,7 +209,7 @@ fn random_latencies_are_the_same_in_every_run() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// One lane, any latencies, ramp and window: the ends are sums, and counting them by hand is easy.
+    /// One lane with any latencies, ramp and window: the ends are sums, and counting them by hand is easy.
     #[test]
     fn counts_are_those_of_a_simple_sum(
         latencies in prop::collection::vec(1u64..50, 1..20),

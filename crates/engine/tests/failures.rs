@@ -1,4 +1,4 @@
-//! A stage that cannot be run, is stopped, or has a defect ends soon and says why.
+//! A stage that cannot run, is stopped, or has a defect ends soon and says why.
 
 mod support;
 
@@ -12,7 +12,7 @@ use metrics::ErrorKind;
 use reactor::{Backend, BackendChoice, Reactor};
 use support::{ms, plan, run};
 
-/// Goes wrong at a chosen point, in one worker of several.
+/// Fails at a chosen point, in one worker of several.
 #[derive(Clone, Copy, PartialEq)]
 enum Defect {
     PanicInConnect,
@@ -52,7 +52,7 @@ impl Session for DefectiveSession {
 }
 
 fn three_workers() -> StagePlan {
-    // Far longer than the test may take: it must end for another reason.
+    // Far longer than the test may take: it must end for a different reason.
     StagePlan { workers: 3, lanes_per_worker: 2, window: Duration::from_secs(3600), ..plan() }
 }
 
@@ -114,7 +114,7 @@ fn a_stop_ends_a_stage_whose_lanes_all_hang() {
         let result = run_stage(&SimDriver::new(config), &three_workers(), &control, &mut |_| {}).unwrap();
         assert!(result.stopped && !result.exhausted);
         assert_eq!((result.total.ok(), result.in_flight_at_end, result.abandoned), (0, 6, 6));
-        // From the stop to the end it is 60 ms by design; a busy machine may take longer.
+        // By design the stop takes 60 ms; a busy machine may need longer.
         assert!(result.window_ns < 60_000_000_000, "{}", result.window_ns);
     });
     let again = run_stage(&NullDriver, &plan(), &control, &mut |_| {});
@@ -166,7 +166,7 @@ fn the_null_target_runs_on_every_reactor_in_real_time() {
             lanes_per_worker: 32,
             reactor: choice,
             pin: true,
-            // Long enough that even a crowded machine runs each worker in both.
+            // Long enough for even an overloaded machine to run each worker in both.
             ramp: ms(300),
             window: ms(500),
             interval: ms(100),

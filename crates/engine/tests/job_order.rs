@@ -1,4 +1,4 @@
-//! Which operations a job asks for, and in which order: as fio 3.33 does, tried with its null engine and `write_iolog`.
+//! Which operations a job issues, and in which order: same as fio 3.33, checked with its null engine and `write_iolog`.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -35,12 +35,12 @@ fn the_amount_may_be_more_or_less_than_the_region() {
         job
     };
     assert_eq!(reads(amount(40 * KIB), 16 * KIB), [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]);
-    // What is begun is done: 10 KiB are three blocks.
+    // Blocks are completed: 10 KiB are three blocks.
     assert_eq!(reads(amount(10 * KIB), 32 * KIB), [0, 1, 2]);
     let mut twice = job();
     twice.ending.loops = 2;
     assert_eq!(reads(twice.clone(), 8 * KIB), [0, 1, 0, 1]);
-    // Two passes, and a third for what they left of the amount.
+    // Two passes, and a third for the rest of the amount.
     twice.region.io_bytes = Amount::Bytes(20 * KIB);
     assert_eq!(reads(twice.clone(), 8 * KIB), [0, 1, 0, 1, 0, 1]);
     twice.region.io_bytes = Amount::default();
@@ -59,7 +59,7 @@ fn holes_and_backwards() {
         job
     };
     assert_eq!(reads(skip(4096), 32 * KIB), [0, 2, 4, 6, 0, 2, 4, 6]);
-    // A block that ends with the region is the last.
+    // A block that ends with the region is the last one.
     assert_eq!(reads(skip(8192), 64 * KIB), [0, 3, 6, 9, 12, 15]);
     assert_eq!((reads(skip(8192), 100 * KIB).len(), reads(skip(8192), 60 * KIB).len()), (9, 15));
     assert_eq!(reads(skip(-8192), 32 * KIB), [0, 6, 5, 4, 3, 2, 1, 0]);
@@ -141,7 +141,7 @@ fn runs_follow_a_place_by_chance() {
     runs.pattern.run = 8;
     let seen = reads(runs.clone(), 1024 * KIB);
     let breaks = seen.windows(2).filter(|pair| pair[1] != pair[0] + 1).count();
-    // 256 blocks in 32 runs, of which few happen to follow each other or to be cut by the end.
+    // 256 blocks in 32 runs, a few of which happen to be adjacent or are cut off at the end.
     assert!((25..=45).contains(&breaks), "{breaks}");
     runs.pattern.run_identical = true;
     let seen = reads(runs, 1024 * KIB);
@@ -179,9 +179,9 @@ fn lanes_share_one_stream() {
     let (ops, result) = asked_by(&job_plan(load(job(), READS, &[64 * KIB]), 4));
     assert_eq!(blocks(&ops), (0..16).collect::<Vec<_>>());
     assert!(result.exhausted);
-    // Four at a time, a millisecond each.
+    // Four at a time, one millisecond each.
     assert_eq!((result.window_ns, result.total.ok()), (4_000_000, 16));
-    // One, two to three, four: at the start the queue fills.
+    // One, two to three, four: the queue fills at the start.
     assert_eq!(result.job.depths, [1, 2, 13, 0, 0, 0, 0]);
     let span = result.job.spans.read.unwrap();
     assert_eq!((span.from_ns, span.until_ns), (0, 4_000_000));
@@ -243,8 +243,7 @@ fn some_sizes() -> impl Strategy<Value = SizeChoice> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// At random without repeats, in any mix and any sizes, nothing is touched twice, and what is left is less than a
-    /// block.
+    /// At random without repeats, with any mix and any sizes, nothing is touched twice, and less than a block is left.
     #[test]
     fn each_block_comes_once(
         size in some_sizes(),
@@ -278,7 +277,7 @@ proptest! {
                 prop_assert!(*len <= most && offset - end < most);
                 end = offset + len;
             }
-            // A size that is no multiple of the smallest is followed by a rest of its last unit.
+            // A size that is not a multiple of the smallest is followed by the remainder of its last unit.
             prop_assert!(end <= *bytes && bytes - end < most + least, "{} of {}", end, bytes);
         }
     }

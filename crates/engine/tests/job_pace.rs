@@ -1,4 +1,4 @@
-//! When a job begins operations, and when it ends: hand-computed, on the virtual clock.
+//! When a job starts operations, and when it ends: worked out by hand, on the virtual clock.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -35,7 +35,7 @@ fn an_amount_ends_the_job_and_a_runtime_ends_it_sooner() {
     let plan = StagePlan { window: ms(500), ..job_plan(load(job(), READS, &[400 * KIB]), 1) };
     let result = simulate(fixed(10), &plan);
     assert!(!result.exhausted);
-    // The one that ends with the window is not in it.
+    // The one that ends together with the window is not in it.
     assert_eq!((ok(&result, OpKind::Read), result.window_ns), (49, 500 * MS));
 }
 
@@ -54,10 +54,10 @@ fn one_rate_for_all_operations_is_that_of_any_load() {
     let told = |result: &engine::StageResult| (result.offered, result.late_starts, result.missed_starts);
     assert!(kept.open_loop);
     assert_eq!((kept.total.ok(), told(&kept)), (100, (100, 0, 0)));
-    // Two lanes of 10 ms begin 200 in the second, of which the last of each is in flight at its end or ends with it.
+    // Two lanes with 10 ms each start 200 in the second; the last one of each is in flight at its end or ends with it.
     let late = simulate(fixed(10), &open(400.0));
     assert_eq!((late.total.ok(), late.offered, late.missed_starts), (198, 400, 200));
-    // Latencies count from the intended start: the last one was meant to start at 497.5 ms and ended at 992.5 ms.
+    // Latencies count from the intended start: the last operation was intended at 497.5 ms and ended at 992.5 ms.
     let longest = late.total.op(OpKind::Read).unwrap().response().quantile_ns(1.0);
     assert!(longest.abs_diff(495 * MS) < 10 * MS, "{longest}");
 }
@@ -76,7 +76,7 @@ fn a_job_with_a_rate_ends_with_its_amount_and_reads_back_what_it_wrote() {
     assert_eq!((ok(&result, OpKind::Write), ok(&result, OpKind::Read)), (100, 100));
     assert!(result.exhausted && result.job.failures.is_empty());
     assert_eq!((result.window_ns, result.missed_starts), (1991 * MS, 0));
-    // The window ends while a lane holds a write that it never began.
+    // The window ends while a lane holds a write that it never started.
     let result = simulate(fixed(1), &StagePlan { window: ms(995), ..plan });
     assert_eq!((ok(&result, OpKind::Write), result.missed_starts, result.checked.wrong), (100, 0, 0));
 }
@@ -97,13 +97,13 @@ fn rates_space_the_starts_of_each_direction() {
     paced.pace.rates.read = Some(Rate::OpsPerS(100.0));
     paced.pace.rates.write = Some(Rate::BytesPerS(20.0 * 4096.0));
     let result = simulate(fixed(1), &timed(paced, MIX, 4, 10_000));
-    // Starts at 0, 10, .. 9990 ms and 0, 50, .. 9950 ms; each takes 1 ms.
+    // Starts at 0, 10, … 9990 ms and 0, 50, … 9950 ms; each takes 1 ms.
     assert_eq!((ok(&result, OpKind::Read), ok(&result, OpKind::Write)), (1000, 200));
     let read = result.total.op(OpKind::Read).unwrap();
     assert_ns(read.response().quantile_ns(1.0), MS);
 }
 
-/// Offered, late, missed, shed, and the most that waited.
+/// Offered, late, missed, shed, and the maximum that waited.
 fn kept(result: &engine::StageResult) -> (u64, u64, u64, u64, u64) {
     assert!(result.open_loop);
     let (late, missed) = (result.late_starts, result.missed_starts);
@@ -123,7 +123,7 @@ fn a_rate_that_is_not_kept_is_told_as_in_an_open_loop() {
         assert_eq!(kept(&result), kept(&open), "{rate} {latency} {lanes}");
         assert_eq!(ok(&result, OpKind::Read), ok(&open, OpKind::Read));
     }
-    // One lane does 100 a second: 2000 of 20000 begin, the last at 19.99 s.
+    // One lane does 100 per second: 2000 of 20000 start, the last at 19.99 s.
     let mut paced = job();
     paced.pace.rates.read = Some(Rate::OpsPerS(1000.0));
     let result = simulate(fixed(10), &timed(paced, READS, 1, 20_000));
@@ -135,18 +135,18 @@ fn each_direction_tells_of_its_own_rate() {
     let mut paced = job();
     paced.pace.rates.read = Some(Rate::OpsPerS(100.0));
     paced.pace.rates.write = Some(Rate::BytesPerS(50.0 * 4096.0));
-    // Ten lanes keep both: 1000 and 500 in ten seconds.
+    // Ten lanes keep both rates: 1000 and 500 in ten seconds.
     let result = simulate(fixed(1), &timed(paced.clone(), MIX, 10, 10_000));
     assert_eq!(kept(&result), (1500, 0, 0, 0, 0));
-    // One lane that takes 10 ms does 1000 of the 1500.
+    // One lane with 10 ms per operation does 1000 of the 1500.
     let result = simulate(fixed(10), &timed(paced.clone(), MIX, 1, 10_000));
     assert_eq!((result.offered, result.missed_starts), (1500, 500));
     assert!(result.late_starts > 900, "{}", result.late_starts);
-    // A rate for what the job does not do is nothing that it could miss.
+    // A rate for a direction that the job does not use cannot be missed.
     paced.pace.rates.trim = Some(Rate::OpsPerS(100.0));
     let result = simulate(fixed(1), &timed(paced.clone(), MIX, 10, 10_000));
     assert_eq!(kept(&result), (1500, 0, 0, 0, 0));
-    // What has no rate is offered by nobody.
+    // A direction without a rate is not offered.
     paced.pace.rates.write = None;
     let result = simulate(fixed(1), &timed(paced, MIX, 10, 10_000));
     assert_eq!((result.offered, result.missed_starts), (1000, 0));
@@ -160,7 +160,7 @@ fn random_starts_that_are_not_kept_are_told_too() {
     paced.pace.rates.read = Some(Rate::OpsPerS(1000.0));
     paced.pace.poisson = true;
     let result = simulate(fixed(10), &timed(paced, READS, 1, 20_000));
-    // 20 000 expected, standard deviation 141; 2000 begin.
+    // 20 000 expected, standard deviation 141; 2000 start.
     assert!(result.offered.abs_diff(20_000) < 700, "{}", result.offered);
     assert_eq!(result.missed_starts, result.offered - 2000);
     assert!(result.deepest_backlog.abs_diff(result.missed_starts) < 700);
@@ -215,10 +215,11 @@ fn what_a_stall_held_up_is_caught_up_with_and_its_response_says_so() {
     let result = simulate(SimConfig { stalls, ..fixed(1) }, &timed(paced, READS, 1, 10_000));
     assert_eq!(ok(&result, OpKind::Read), 1000);
     let read = result.total.op(OpKind::Read).unwrap();
-    // Meant at 1000 ms, answered at 2000 ms; the next ones waited.
+    // Intended at 1000 ms, answered at 2000 ms; the next ones waited.
     assert_ns(read.response().quantile_ns(1.0), 1000 * MS);
     let late = read.response().counts().filter(|(ns, _)| *ns > 2 * MS).map(|(_, count)| count).sum::<u64>();
-    // They end at 2000, 2001, .. ms; the n-th was meant at 1000 + 10 n: as many as 111 wait longer than a millisecond.
+    // They end at 2000, 2001, … ms; the n-th was intended at 1000 + 10 n: as many as 111 wait longer than a
+    // millisecond.
     assert!((109..=112).contains(&late), "{late}");
 }
 
@@ -287,14 +288,14 @@ fn a_queue_drains_before_it_is_filled_again() {
         let driver = LogDriver::new(|_, _| None);
         run(&driver, &job_plan(load(job, READS, &[256 * KIB]), 8))
     };
-    // Eight start at once and end at once: 64 blocks in 8 ms whatever the batches.
+    // Eight start and end together: 64 blocks in 8 ms with any batch size.
     for queues in
         [Queue { batch: 4, ..Queue::default() }, Queue { complete_least: 8, low: 2, ..Queue::default() }]
     {
         let result = queue(queues);
         assert_eq!((result.total.ok(), result.window_ns), (64, 8 * MS));
     }
-    // One in eight takes 8 ms, the others 1 ms: with all eight to be waited for, 8 operations take 8 ms.
+    // One in eight takes 8 ms, the others 1 ms: waiting for all eight, 8 operations take 8 ms.
     let latencies = SimLatency::List([8, 1, 1, 1, 1, 1, 1, 1].map(|latency| latency * MS).to_vec());
     let mut all = job();
     all.queue.complete_least = 8;
@@ -305,7 +306,7 @@ fn a_queue_drains_before_it_is_filled_again() {
 
 #[test]
 fn a_depth_is_found_for_a_latency() {
-    // A pipe of 4096 bytes a millisecond: at depth d an operation takes d ms and a little.
+    // A pipe of 4096 bytes per millisecond: at depth d an operation takes slightly more than d ms.
     let config =
         SimConfig { bytes_per_s: Some(4_096_000), latency: SimLatency::Fixed(1000), ..SimConfig::default() };
     let mut search = random();
@@ -351,7 +352,7 @@ fn a_rate_that_is_too_low_ends_the_job() {
     let mut strict = job();
     strict.pace.least.read = Some(Rate::OpsPerS(150.0));
     let result = simulate(fixed(10), &timed(strict.clone(), READS, 1, 10_000));
-    // Judged from the second second on.
+    // Judged from 2 s on.
     assert_eq!((result.total.ok(), result.job.failures[0].reason), (200, Reason::BelowRate));
     let result = simulate(fixed(5), &timed(strict, READS, 1, 10_000));
     assert!(result.job.failures.is_empty());
@@ -371,7 +372,7 @@ fn the_first_error_ends_the_job_unless_its_kind_is_named() {
     ignoring.ending.errors.ignore[0] = vec!["EIO".to_owned()];
     let result = simulate(failing(), &job_plan(load(ignoring, READS, &[400 * KIB]), 1));
     assert_eq!((result.total.ok(), result.job.overlooked), (90, 10));
-    // A file system that is full is what filling is for.
+    // Filling is meant to end with a full file system.
     let full = SimConfig { errors: vec![(10, ErrorKind::NoSpace)], ..fixed(1) };
     let mut filling = job();
     filling.region.fill_device = true;
@@ -397,7 +398,7 @@ fn a_replay_keeps_its_times() {
         seen,
         [(OpKind::Write, 7, 0, 4096), (OpKind::Read, 7, 8192, 4096), (OpKind::Trim, 7, 4096, 4096)]
     );
-    // The last is meant to start at 25 ms and takes 1 ms.
+    // The last one is intended at 25 ms and takes 1 ms.
     assert_eq!(result.window_ns, 26 * MS);
     let mut twice = job();
     twice.ending.loops = 2;

@@ -1,4 +1,4 @@
-//! Files that a job removes between its passes (`unlink_each_loop`).
+//! Jobs that remove their files between passes (`unlink_each_loop`).
 #![allow(clippy::unwrap_used)]
 
 mod support;

@@ -41,7 +41,7 @@ fn what_was_written_is_read_in_the_same_order() {
 
 #[test]
 fn each_pass_is_read_back() {
-    // As fio does: its reads count to the amount of 40 KiB, so that two passes of 16 KiB are all.
+    // As in fio, reads back count towards the amount of 40 KiB, so two passes of 16 KiB are all.
     let mut round = checked(job());
     round.region.io_bytes = Amount::Bytes(40 * KIB);
     let (ops, _) = asked(round, WRITES, 16 * KIB);
@@ -91,7 +91,7 @@ fn a_block_that_was_written_several_times_is_read_back_once() {
     assert_eq!(result.checked.right, written.len() as u64);
 }
 
-/// A run against memory that really keeps what is written.
+/// A run against memory that really stores what is written.
 fn kept(job: Job, ops: &[(OpKind, f64)], lanes: u32, defects: &[((u64, u64), Defect)]) -> StageResult {
     let driver = MemoryDriver::default();
     defects.iter().for_each(|(place, defect)| driver.defect(*place, *defect));
@@ -116,7 +116,7 @@ fn defects_are_found_and_what_failed_is_not_judged() {
     let checked_blocks = found.checked;
     assert_eq!((checked_blocks.right, checked_blocks.wrong, checked_blocks.uncertain), (20, 2, 2));
     assert!(found.job.failures.is_empty());
-    // A write that is lost in a later pass leaves the content of the earlier one.
+    // A lost write in a later pass leaves the content of the earlier one.
     let mut twice = checked(random());
     twice.ending.loops = 2;
     let result = kept(twice, WRITES, 4, &[]);
@@ -132,7 +132,7 @@ fn the_first_wrong_block_ends_the_job_unless_it_is_told_to_go_on() {
     assert_eq!((result.checked.right, result.checked.wrong, result.job.failures.len()), (1, 1, 1));
 }
 
-/// The blocks that nothing was written over after them, from the operations of a job.
+/// The blocks in a job's operations that nothing overwrote afterwards.
 fn intact(ops: &[Op]) -> BTreeSet<(u64, u64)> {
     let mut blocks: Vec<(u64, u64)> = Vec::new();
     for op in ops.iter().filter(|op| op.kind == Write) {
@@ -170,7 +170,7 @@ fn distributions() -> impl Strategy<Value = Distribution> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever lies across what: just the blocks that are whole are read back, each once.
+    /// However blocks overlap, exactly the whole ones are read back, each once.
     #[test]
     fn what_is_whole_is_read_back(
         is_random: bool,
@@ -203,7 +203,7 @@ proptest! {
         prop_assert_eq!((result.checked.wrong, result.checked.uncertain), (0, 0));
     }
 
-    /// Whatever the pattern: what is written is read back, all of it is right, and nothing else is compared.
+    /// With any pattern, what is written is read back, all of it is right, and nothing else is compared.
     #[test]
     fn what_is_written_is_right(
         is_random: bool,

@@ -1,4 +1,4 @@
-//! A longer run takes no more memory than a short one: the load loop allocates nothing.
+//! A longer run uses no more memory than a short one: the load loop does not allocate.
 
 mod support;
 
@@ -12,27 +12,27 @@ use experiment::{Access, Arrivals, Rate, SizeChoice, WeightedOp, WeightedSize};
 use metrics::OpKind;
 use support::{MS, ms, plan, run};
 
-/// Counts allocations of this process; the tests of this file are one, so that nothing else runs meanwhile.
+/// Counts allocations in this process; this file contains a single test, so that nothing else runs meanwhile.
 struct Counting;
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: everything is passed on to the system's allocator.
+// SAFETY: all calls are passed on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: as guaranteed by the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
+        // SAFETY: as guaranteed by the caller.
         unsafe { System.dealloc(at, layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: as guaranteed by the caller.
         unsafe { System.realloc(at, layout, size) }
     }
 }
@@ -115,7 +115,7 @@ fn operations_cost_no_allocations() {
         let (short, few) = cost(&driver, &plan, 2);
         let (long, many) = cost(&driver, &plan, 6);
         assert!(many > few + 60_000);
-        // A message between threads now and then; an allocation an operation would be tens of thousands.
+        // A few messages between threads; one allocation per operation would be tens of thousands.
         assert!(long < short + 100, "{} operations more took {} allocations more", many - few, long - short);
     }
 }

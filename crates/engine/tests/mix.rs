@@ -1,4 +1,4 @@
-//! What fills, visits and mixes ask for: every byte once, shares as given, places where they belong.
+//! The operations issued by fills, visits and mixes: every byte once, shares as specified, places within range.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -38,7 +38,7 @@ fn mix(data_set: DataSet, ops: &[(OpKind, f64)], access: Access, sizes: &[(u64, 
     }
 }
 
-/// What a workload asks for, and what comes of it.
+/// The operations issued by a workload, and its result.
 fn ask(workload: StageWorkload, workers: u32, lanes: u32, stop: StopRule) -> (Vec<Op>, StageResult) {
     let driver = LogDriver::new(|_, _| None);
     let window = ms(3_600_000);
@@ -54,7 +54,7 @@ fn count(ops: &[Op], kind: OpKind) -> u64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// More lanes than files, one file with many lanes, a last block that is short: every byte once.
+    /// More lanes than files, one file with many lanes, a short last block: every byte is written once.
     #[test]
     fn a_fill_writes_every_byte_once(
         items in 1u64..8,
@@ -83,14 +83,14 @@ proptest! {
         prop_assert!(bytes.iter().all(|(object, at)| at < &sizes[object]));
         prop_assert!(ops.iter().filter(written).all(|op| op.generation == 9));
         prop_assert!(result.exhausted && result.written.is_uniform(9));
-        // Each lane's last word on a file that it wrote to is a commit.
+        // Each lane's last operation on a file it wrote is a commit.
         let mut last = BTreeMap::new();
         for op in &ops {
             last.insert((op.lane, op.object), op.kind);
         }
         let durable = if kind == 1 { OpKind::Put } else { OpKind::Commit };
         prop_assert!(workers > 1 || last.values().all(|kind| *kind == durable));
-        // Even shares: no lane writes more than its part, rounded up.
+        // Even shares: no lane writes more than its share, rounded up.
         let blocks = ops.iter().filter(written).count() as u64;
         prop_assert_eq!(blocks, if kind == 1 { items } else { sizes.len() as u64 * item_bytes.div_ceil(block_bytes) });
         if workers == 1 {
@@ -110,7 +110,7 @@ fn a_fill_does_again_what_failed() {
     let result = run(&driver, &plan);
     assert!(result.exhausted && result.total.failed() > 0);
     assert_eq!((result.total.bytes(), result.written.is_uniform(0)), (140, true));
-    // A commit after which the server is another has the file written again.
+    // A commit after which the server's verifier changes causes the file to be rewritten.
     let commits = std::sync::atomic::AtomicU64::new(0);
     let driver = LogDriver::new(move |_, op| {
         let second =
@@ -121,7 +121,7 @@ fn a_fill_does_again_what_failed() {
     let writes_to =
         |object| driver.asked().iter().filter(|op| op.kind == OpKind::Write && op.object == object).count();
     assert_eq!([0, 1, 2, 3].map(writes_to), [4, 8, 4, 4]);
-    // What does not get done is not said to be there.
+    // Data that could not be written is not reported as existing.
     let driver = LogDriver::new(|_, op| (op.object == 2).then_some(ErrorKind::NoSpace));
     let result = run(&driver, &StagePlan { window: ms(5000), ..plan });
     assert!(!result.exhausted && !result.written.is_known());
@@ -146,7 +146,7 @@ fn operations_come_in_their_shares() {
         .iter()
         .map(|(kind, share)| (count(&ops, *kind) as f64 - share * 40_000.0).powi(2) / (share * 40_000.0))
         .sum();
-    // Three degrees of freedom: 17.7 is exceeded by chance once in 2000 seeds.
+    // Three degrees of freedom: one seed in 2000 exceeds 17.7.
     assert!(chi_square < 17.7, "{chi_square}");
 }
 
@@ -159,7 +159,7 @@ fn sizes_come_in_their_shares_on_their_own_multiples_within_the_file() {
         assert!(ops.iter().all(|op| op.object < 6 && op.len > 0 && op.offset + op.len <= 1005));
         let mut seen = [0u64; 3];
         for op in &ops {
-            // The last of a file may be shorter; it still begins at a multiple of its size.
+            // The last block of a file may be shorter; it still starts at a multiple of its size.
             let size = sizes.iter().position(|(size, _)| *size == op.len);
             match size {
                 Some(at) => seen[at] += u64::from(op.offset % sizes[at].0 == 0),
@@ -167,7 +167,7 @@ fn sizes_come_in_their_shares_on_their_own_multiples_within_the_file() {
             }
         }
         for (seen, (size, share)) in seen.iter().zip(sizes) {
-            // The short ones apart, which are up to a twentieth of the largest size.
+            // Except for short ones, which are up to a twentieth of the largest size.
             let share_seen = *seen as f64 / 30_000.0;
             assert!((share_seen - share).abs() < 0.03, "{access:?} {size}: {share_seen}");
         }
@@ -227,12 +227,12 @@ fn one_place_is_come_to_again_and_again() {
         assert_eq!(result.total.op(kind).unwrap().ok, 300);
         assert!(result.written.is_known(), "nothing was changed");
     }
-    // Two sizes within the one file: the place is drawn.
+    // Two sizes within one file: the place is drawn.
     let (ops, _) =
         ask(StageWorkload::Mix(of_ranges(OpKind::Read, &[(10, 0.5), (5, 0.5)])), 1, 1, StopRule::Ops(300));
     let places: BTreeSet<_> = ops.iter().map(|op| (op.offset, op.len)).collect();
     assert_eq!(places.into_iter().collect::<Vec<_>>(), [(0, 5), (0, 10), (5, 5)]);
-    // What is written is other content each time.
+    // Every write has different content.
     let (ops, _) = ask(StageWorkload::Mix(of_ranges(OpKind::Write, &[(10, 1.0)])), 1, 1, StopRule::Ops(300));
     assert!(ops.iter().map(|op| op.generation).collect::<BTreeSet<_>>().len() > 290);
 }
@@ -306,7 +306,7 @@ fn the_oldest_goes_first_and_what_is_to_go_must_come_first() {
     assert!(put.iter().all(|op| op.object >= 1 << 63 && op.len == 25));
     assert_eq!(result.data_set.objects(), (put.len() - deleted.len()) as u64);
     assert_eq!(result.data_set.bytes(), 25 * result.data_set.objects());
-    // Without deletes, puts write the objects again that are there.
+    // Without deletes, puts overwrite the existing objects.
     let load = mix(objects(4), &[(OpKind::Put, 0.6), (OpKind::Get, 0.4)], Access::Random, &[]);
     let (ops, result) = ask(StageWorkload::Mix(load), 1, 1, StopRule::Ops(200));
     assert!(ops.iter().all(|op| op.object < 4 && op.len == 25 && op.offset == 0));
@@ -315,7 +315,7 @@ fn the_oldest_goes_first_and_what_is_to_go_must_come_first() {
 
 #[test]
 fn what_may_have_been_made_is_left_to_be_removed() {
-    // The third create seems to fail, and is tried again; then it is there already.
+    // The third create seems to fail and is retried; then the file already exists.
     let driver = LogDriver::new(|number, _| match number {
         2 => Some(ErrorKind::TimedOut),
         3 => Some(ErrorKind::AlreadyExists),
@@ -358,7 +358,7 @@ fn a_load_may_begin_with_nothing() {
     assert_eq!(asked.len(), 300);
 }
 
-/// Operations of a millisecond, and what a second of them comes to with pauses.
+/// Operations of a millisecond, and how many fit in a second with pauses.
 #[test]
 fn lanes_pause_each_for_itself() {
     let done = |think: Think, lanes: u32| {

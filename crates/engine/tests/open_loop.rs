@@ -1,4 +1,4 @@
-//! Open loops against targets whose behaviour is known: what was offered, what waited, and how long.
+//! Open loops against targets with known behaviour: what was offered, what waited, and how long.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -17,7 +17,7 @@ fn open(arrivals: Arrivals) -> Schedule {
     Schedule::Open { arrivals, backlog_limit: u64::MAX, seed: 8 }
 }
 
-/// Answers in half a millisecond, but for a second from 5.00025 s on, and again every 10 s.
+/// Answers in half a millisecond, except for one second starting at 5.00025 s, and again every 10 s.
 fn stalling() -> SimConfig {
     let stalls = Periodic { first_ns: 5_000_250 * US, every_ns: 10_000 * MS, for_ns: 1000 * MS };
     SimConfig { latency: SimLatency::Fixed(500 * US), stall_every: Some(stalls), ..SimConfig::default() }
@@ -29,17 +29,18 @@ fn reads(result: &StageResult) -> &OpStats {
 
 /// Six stalls of a second, one every 10 s, at 1000 operations per second, one lane.
 ///
-/// By hand, in milliseconds since the beginning of a period of 10 s. Operation `k` is meant to start at `k`. Those up
-/// to 4999 take 0.5. Operation 5000 starts in time and would be answered at 5000.5, within the stall [5000.25,
-/// 6000.25), and so is answered at 6000.25: after 1000.25. Those that were meant to start meanwhile wait for the lane;
-/// it does one each 0.5, so operation `5000 + j` ends at `6000.25 + 0.5 j`: `1000.25 - 0.5 j` after it was meant to
-/// start, as long as it finds the lane busy, that is as long as its start `6000.25 + 0.5 (j - 1)` is not before `5000 +
+/// By hand, in milliseconds since the start of a period of 10 s. Operation `k` is intended at `k`. Those up to 4999
+/// take 0.5. Operation 5000 starts in time and would be answered at 5000.5, within the stall [5000.25, 6000.25), so it
+/// is answered at 6000.25: after 1000.25. Those intended meanwhile wait for the lane, which completes one every 0.5.
+/// Operation `5000 + j` therefore ends at `6000.25 + 0.5 j`, which is `1000.25 - 0.5 j` after its intended start, as
+/// long as it finds the lane busy, that is as long as its start `6000.25 + 0.5 (j - 1)` is not before `5000 + j`: up to
+/// `j = 1999`, which takes 0.75. From 7000 on each takes 0.5 again.
 /// j`: up to `j = 1999`, which takes 0.75. From 7000 on each takes 0.5 again.
 ///
-/// So of 10 000 operations a period 8000 take 0.5, and 2000 take 0.75, 1.25, .. 1000.25. Over six periods each of those
-/// values occurs six times: of the 60 000 in order the first 48 000 take 0.5; the one of rank `48 000 + 6 i` takes
-/// `0.75 + 0.5 (i - 1)`. That is 500.25 at p90 (rank 54 000, i = 1000), 750.25 at p95 (i = 1500), 950.25 at p99 (i =
-/// 1900), 995.25 at p99.9 (i = 1990), 1000.25 at most.
+/// Of 10 000 operations per period, 8000 thus take 0.5, and 2000 take 0.75, 1.25, … 1000.25. Over six periods each of
+/// those values occurs six times: of the 60 000 in order the first 48 000 take 0.5; the one of rank `48 000 + 6 i`
+/// takes `0.75 + 0.5 (i - 1)`. That is 500.25 at p90 (rank 54 000, i = 1000), 750.25 at p95 (i = 1500), 950.25 at p99
+/// (i = 1900), 995.25 at p99.9 (i = 1990), 1000.25 at most.
 ///
 /// The service time of all but one operation of each period is 0.5: up to rank 59 994 of 60 000, p99.99.
 #[test]
@@ -65,14 +66,14 @@ fn a_stall_shows_in_response_times_exactly_and_not_in_service_times() {
         assert_ns(read.service.quantile_ns(quantile), 500 * US);
     }
     assert_ns(read.service.max_ns(), 1_000_250 * US);
-    // Operation `5000 + j` begins `999.75 - 0.5 j` late: more than 1 ms for j from 1 to 1997.
+    // Operation `5000 + j` starts `999.75 - 0.5 j` late: more than 1 ms for j from 1 to 1997.
     assert_eq!(result.late_starts, 6 * 1997);
-    // When the stall ends, those meant to start at 5001 to 6000 wait.
+    // When the stall ends, those intended at 5001 to 6000 are waiting.
     assert_eq!(result.deepest_backlog, 1000);
 }
 
-/// The same target, where no more than 100 may wait: of the 1000 that are meant to start while operation 5000 is
-/// stuck, the first hundred wait and 900 are shed, in each period.
+/// The same target with a limit of 100 waiting operations: of the 1000 intended while operation 5000 is stuck, the
+/// first hundred wait and 900 are shed, in each period.
 #[test]
 fn what_finds_the_backlog_full_is_shed_and_counted() {
     let arrivals = Arrivals::Constant { ops_per_s: 1000.0 };
@@ -81,11 +82,12 @@ fn what_finds_the_backlog_full_is_shed_and_counted() {
     let read = reads(&result);
     assert_eq!((result.offered, result.shed, result.missed_starts), (60_000, 5400, 0));
     assert_eq!((read.ok, result.deepest_backlog), (54_600, 100));
-    // Those that waited say how long: the first hundred of each stall as without a limit. Of 54 600 those are 600 times
-    // 950.75 to 1000.25, and the operation that was stuck, six times 1000.25 ms: rank 54 600 - 300 is 975.5 at least.
+    // The ones that waited have the same latencies as without a limit: the first hundred of each stall. Of 54 600 those
+    // are 600 with 950.75 to 1000.25, and the operation that was stuck, six times 1000.25 ms: rank 54 600 - 300 is at
+    // least 975.5.
     assert_ns(read.response().max_ns(), 1_000_250 * US);
     assert_ns(read.response().quantile_ns(1.0 - 300.5 / 54_600.0), 975_750 * US);
-    // Shed operations of a ramp are not part of what the window was offered.
+    // Operations shed during the ramp are not part of what the window was offered.
     let arrivals = Arrivals::Constant { ops_per_s: 1000.0 };
     let schedule = Schedule::Open { arrivals, backlog_limit: 100, seed: 0 };
     let plan = StagePlan { schedule, ramp: ms(10_000), window: ms(50_000), ..plan() };
@@ -93,7 +95,7 @@ fn what_finds_the_backlog_full_is_shed_and_counted() {
     assert_eq!((result.offered, result.shed), (50_000, 4500));
 }
 
-/// Several lanes, against a plain simulation of a queue: each operation starts when it is meant to and a lane is free.
+/// Several lanes, compared with a plain queue simulation: each operation starts once it is due and a lane is free.
 #[test]
 fn several_lanes_are_one_queue() {
     let result = simulate(
@@ -128,7 +130,7 @@ fn several_lanes_are_one_queue() {
 fn random_arrivals_at_a_random_server_queue_as_theory_says() {
     let config = SimConfig { latency: SimLatency::Exponential(MS), seed: 4, ..SimConfig::default() };
     let schedule = open(Arrivals::Poisson { ops_per_s: 1000.0 });
-    // Two workers with a lane each: 500 a second each, at servers that do 1000.
+    // Two workers with one lane each: 500 per second each, at servers that do 1000.
     let plan = StagePlan { schedule, workers: 2, ramp: ms(10_000), window: ms(600_000), ..plan() };
     let result = simulate(config, &plan);
     let read = reads(&result);
@@ -170,8 +172,8 @@ fn each_kind_of_arrivals_is_kept() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever the arrivals, lanes, stalls and limit: each start that was intended in the stage is begun, shed or
-    /// missed, and what was begun is counted as ended or in flight. Intervals add up to totals.
+    /// With any arrivals, lanes, stalls and limit, each start intended in the stage is begun, shed or missed, and each
+    /// one begun is counted as ended or in flight. Intervals add up to totals.
     #[test]
     fn every_start_is_accounted_for(
         kind in 0..4,

@@ -1,5 +1,5 @@
-//! What is written again is other than what it replaces, so that overwrites which a target loses or misplaces are
-//! found, and none is free for a target that stores equal blocks once.
+//! Overwrites change the content, so that overwrites lost or misplaced by a target are detected, and none is free for a
+//! target that deduplicates.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -19,7 +19,7 @@ const DATA_SET: u64 = 64 << 20;
 const FILES: DataShape = DataShape::Files { file_bytes: 8 << 20, block_bytes: BLOCK };
 const OBJECTS: DataShape = DataShape::Objects { object_bytes: BLOCK };
 
-/// Eight lanes write the data set once and a part of it again, in operations of a millisecond.
+/// Eight lanes write the data set once and part of it again, in operations of a millisecond.
 fn write(driver: &MemoryDriver, shape: DataShape) -> StageResult {
     let workload = StageWorkload::Write { shape, limit_bytes: DATA_SET };
     let result =
@@ -65,7 +65,7 @@ fn lost_and_misplaced_overwrites_are_corrupt() {
             let corrupt = read.total.op(kind).unwrap().errors[ErrorKind::Corrupt as usize];
             let expected = match overwrites {
                 Overwrites::Lost { every } => overwritten / every..=overwritten / every,
-                // What lay in the other place is gone as well, unless it was to be written again.
+                // The content of the other place is lost as well, unless it was to be rewritten.
                 Overwrites::Misplaced { every } => overwritten / every..=2 * (overwritten / every),
             };
             assert!(expected.contains(&corrupt), "{shape:?} {overwrites:?}: {corrupt}, not {expected:?}");
@@ -156,7 +156,7 @@ fn a_commit_that_failed_leaves_the_file_in_doubt_and_nothing_else() {
     let workload = StageWorkload::Write { shape, limit_bytes: 80 };
     let result = run(&driver, &StagePlan { window: ms(19), workload, ..plan() });
     assert_eq!(ok(&result, OpKind::Commit), 2);
-    // What the closing commit found durable is of the second pass again.
+    // What the closing commit made durable belongs to the second pass again.
     let driver = LogDriver::new(|_, _| None);
     let workload = StageWorkload::Read {
         data_set: result.data_set,

@@ -1,4 +1,4 @@
-//! What each path carried, over real sockets on loopback: from several addresses to several.
+//! The traffic of each path, over real sockets on loopback: from several addresses to several.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -67,7 +67,7 @@ fn every_path_carries_its_share_and_is_seen_from_outside() {
             assert!(path.bytes_sent > 1 << 20 && path.bytes_received == 0, "{path:?}");
             assert!(path.rtt_us > 0 && path.mss_bytes > 0, "{path:?}");
         }
-        // What was handed to the kernel inside the window is what was acknowledged there, but for the sockets' buffers.
+        // Bytes passed to the kernel inside the window equal those acknowledged there, except for the socket buffers.
         let acknowledged: u64 = sent.paths.iter().map(|path| path.bytes_sent).sum();
         let all = sent.total.bytes() + sent.before.bytes + sent.after.bytes;
         assert!(acknowledged <= all + 8 && acknowledged * 2 > sent.total.bytes(), "{acknowledged} of {all}");

@@ -1,4 +1,4 @@
-//! What is acknowledged is found again, and what is wrong is found at its place.
+//! Acknowledged data is found again, and wrong data is found at its place.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -19,7 +19,7 @@ const BLOCK: u64 = 64;
 const FILES: DataShape = DataShape::Files { file_bytes: 416, block_bytes: BLOCK };
 const OBJECTS: DataShape = DataShape::Objects { object_bytes: 200 };
 
-/// Every order in which a share can be gone through.
+/// Every order in which a share can be traversed.
 const ACCESSES: [Access; 7] = [
     Access::Sequential,
     Access::Random,
@@ -61,7 +61,7 @@ fn load(driver: &MemoryDriver, mix: Mix, workers: u32, lanes: u32, ops: u64) -> 
     run(driver, &StagePlan { workers, lanes_per_worker: lanes, stop, workload, sink, ..plan() })
 }
 
-/// Checks everything, with another number of lanes.
+/// Checks everything, with a different number of lanes.
 fn check(driver: &MemoryDriver, data_set: &DataSet, written: &ContentSummary) -> StageResult {
     let workload =
         StageWorkload::Check { data_set: data_set.clone(), block_bytes: BLOCK, written: written.clone() };
@@ -87,7 +87,7 @@ fn a_fill_is_found_complete() {
         let found = check(&driver, &data_set, &filled.written);
         assert_eq!((found.checked.right, found.checked.blocks()), (driver.writes(), driver.writes()));
         assert!(found.exhausted && found.corrupt.is_empty());
-        // The same content under another generation is not the same.
+        // The same content under a different generation counts as different.
         let found = check(&driver, &data_set, &ContentSummary::uniform(4));
         assert_eq!((found.checked.wrong, found.checked.right), (driver.writes(), 0));
     }
@@ -162,14 +162,14 @@ fn a_defect_is_found_at_its_place_and_nowhere_else() {
             }
         }
     }
-    // A block that is written onto another damages both; the last of a file is half as long, which is found too.
+    // A block written over another one damages both; the last one of a file is half as long, which is detected too.
     let driver = MemoryDriver::default();
     fill(&driver, &files());
     let mix = mix_of(&files(), &[(OpKind::Write, 1.0)], Access::Sequential);
     driver.defect(elsewhere, Defect::Misplaced(place));
     let loaded = load(&driver, mix, 1, 1, 35);
     let found = check(&driver, &files(), &loaded.written);
-    // The other place has the wrong length and so is no `Corrupt`, but wrong all the same.
+    // The other place has the wrong length, so it is not `Corrupt`, but still wrong.
     assert_eq!((found.checked.wrong, wrong_places(&found)), (2, [elsewhere].into()));
     assert_eq!(found.total.op(OpKind::Read).unwrap().errors[ErrorKind::Length as usize], 1);
 }
@@ -189,7 +189,7 @@ fn a_stale_block_is_told_from_one_that_is_wrong_for_good() {
             .detail
             .ends_with("a second read was right: the first was stale, torn or damaged on the way")
     );
-    // The second read is no operation of the load.
+    // The second read is not an operation of the load.
     assert_eq!((found.total.ok(), found.total.failed()), (34, 1));
 }
 
@@ -202,7 +202,7 @@ fn a_load_finds_defects_while_it_runs() {
     let loaded = load(&driver, mix_of(&files(), &ops, Access::Random), 1, 4, 2000);
     assert!(loaded.total.failed() > 0 && loaded.corrupt.len() <= 16);
     assert_eq!(wrong_places(&loaded), [(3, BLOCK)].into());
-    // A verified load that only reads is compared with the fill, by all lanes everywhere.
+    // A verified read-only load is compared with the fill, by all lanes everywhere.
     let driver = MemoryDriver::default();
     driver.defect((3, BLOCK), Defect::FlippedBit);
     fill(&driver, &files());
@@ -220,7 +220,7 @@ fn what_was_not_acknowledged_is_not_judged_and_is_counted() {
         driver.defect((2, 2 * BLOCK), Defect::Refused { stored });
         let ops = [(OpKind::Read, 0.5), (OpKind::Write, 0.5)];
         let loaded = load(&driver, mix_of(&files(), &ops, Access::Shuffled), 1, 3, 500);
-        // Blocks in doubt are not read either: nothing is called corrupt.
+        // Blocks in doubt are not read, so nothing is called corrupt.
         let read = loaded.total.op(OpKind::Read).unwrap();
         assert_eq!((read.failed(), loaded.corrupt.len()), (0, 0));
         let found = check(&driver, &files(), &loaded.written);
@@ -235,7 +235,7 @@ fn what_is_in_flight_at_the_end_is_not_judged() {
     let driver = MemoryDriver::default();
     fill(&driver, &files());
     let workload = StageWorkload::Mix(mix_of(&files(), &[(OpKind::Write, 1.0)], Access::Random));
-    // The write that begins at 19 ms would end at 20: it is not waited for, and its block is in doubt.
+    // The write that starts at 19 ms would end at 20: it is not waited for, and its block is in doubt.
     let drain = std::time::Duration::ZERO;
     let window = std::time::Duration::from_micros(19_500);
     let loaded = run(&driver, &StagePlan { window, drain, workload, ..plan() });
@@ -284,7 +284,8 @@ fn what_is_missing_or_shorter_is_wrong() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Any data set, any lanes, any length of the load: a clean target is found clean, and one lost block is found.
+    /// With any data set, any lanes and any length of the load, a clean target is found clean, and one lost block is
+    /// found.
     #[test]
     fn exactly_what_was_lost_is_found(
         files in 1u64..6,
@@ -313,7 +314,7 @@ proptest! {
         driver.defect(place, Defect::LostWrite);
         let loaded = load(&driver, mix(), workers, lanes, ops);
         let found = check(&driver, &data_set, &loaded.written);
-        // What the fill left is there; wrong only if the load came to write it.
+        // The content of the fill is there; it is wrong only if the load got as far as writing the block.
         let was_written = clean.content(place) != driver.content(place);
         prop_assert_eq!(found.checked.wrong, u64::from(was_written));
         prop_assert!(wrong_places(&found).iter().all(|wrong| *wrong == place));

@@ -1,4 +1,4 @@
-//! What the lanes ask for: every block in its place, everything once, nothing forgotten.
+//! The operations issued by lanes: every block in its place, everything once, nothing forgotten.
 
 mod support;
 
@@ -70,7 +70,7 @@ fn an_unfinished_file_counts_as_far_as_it_was_acknowledged() {
     let shape = DataShape::Files { file_bytes: 100, block_bytes: 10 };
     let driver = LogDriver::new(|_, _| None);
     let result = run(&driver, &StagePlan { window: ms(6), ..write(shape, 100) });
-    // Created at 1 ms, written at 2, 3, 4 and 5 ms; the write until 6 ms is waited for, and committed.
+    // Created at 1 ms, written at 2, 3, 4 and 5 ms; the write until 6 ms is waited for and committed.
     assert_eq!((ok(&result, OpKind::Write), result.after.bytes), (4, 10));
     assert_eq!((result.data_set.objects(), result.data_set.bytes()), (1, 50));
     assert_eq!(driver.asked().last().map(|op| (op.kind, op.len)), Some((OpKind::Commit, 50)));
@@ -180,7 +180,7 @@ fn a_write_that_fails_is_done_again_so_that_there_are_no_holes() {
     let result = run(&driver, &plan);
     assert!(result.exhausted && result.total.failed() > 0);
     assert_eq!((result.data_set.objects(), result.data_set.bytes(), result.total.bytes()), (2, 80, 80));
-    // With every failed attempt taken out, what remains is the plain sequence.
+    // Without the failed attempts, the plain sequence remains.
     let kept: Vec<_> = driver.asked().into_iter().zip(0u64..).filter(|(_, n)| n % 3 != 0).collect();
     assert_eq!(kept.len(), 2 * 6);
 }

@@ -1,4 +1,4 @@
-//! What every backend must do alike.
+//! Behaviour common to all backends.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -84,7 +84,7 @@ fn discarded_bytes_are_counted_and_what_follows_is_intact() {
             let (got, tail) = near.recv_exact(reactor.buffer(4), 0..4).await;
             assert_eq!(got.unwrap(), 4);
             assert_eq!(&tail[..], b"tail");
-            // The other end is closed by now: the stream ends early and the count says so.
+            // The other end is already closed: the stream ends early, and the count shows it.
             assert_eq!(near.recv_discard(1000).await.unwrap(), 0);
         });
     });
@@ -97,7 +97,7 @@ fn a_receive_that_waits_for_much_gets_the_last_bytes_and_the_end() {
             let (near, far) = pair(reactor).await;
             let sender = reactor.clone();
             let sending = reactor.spawn(async move {
-                // In handfuls, far smaller than what the other side waits for; then the end.
+                // In pieces far smaller than what the other side waits for; then the end.
                 let mut buffer = sender.buffer(10_000);
                 for _ in 0..50 {
                     let (sent, back) = far.send_all(buffer, 0..10_000).await;
@@ -116,13 +116,13 @@ fn a_receive_that_waits_for_much_gets_the_last_bytes_and_the_end() {
                 receives += 1;
             }
             assert!(receives < 40, "{receives} receives for 40 handfuls");
-            // A plain receive after it is woken by anything.
+            // A plain receive after being woken by anything.
             while total < 500_000 {
                 let (count, back) = near.recv(buffer, 0..300_000).await;
                 buffer = back;
                 total += count.unwrap();
             }
-            // More is waited for than ever comes: the end wakes it.
+            // It waits for more than ever arrives: the end of the stream wakes it.
             let (count, _) = near.recv_due(buffer, 0..300_000, 300_000).await;
             assert_eq!(count.unwrap(), 0);
             drop(sending);
@@ -386,7 +386,7 @@ fn zero_copy_sends_give_the_buffer_back_only_when_it_is_free() {
             let mut buffer = reactor.registered_buffer(len);
             assert!(!buffer.is_registered() || reactor.backend() == Backend::Uring);
             for round in 0..rounds {
-                // The kernel read the pages of the round before; they may change now.
+                // The kernel has read the pages of the previous round; they may change now.
                 buffer.fill(round);
                 let (sent, back) = near.send_all(buffer, 0..len).await;
                 sent.unwrap();

@@ -1,4 +1,4 @@
-//! Completions from other threads, on both back ends.
+//! Completions from other threads, on both backends.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -52,7 +52,7 @@ fn every_completion_arrives_once_and_in_its_threads_order() {
     });
 }
 
-/// A wait is one of several things that a task waits for; when another comes first nothing is lost.
+/// A task waits for several things, one of which is completions; if another comes first, nothing is lost.
 #[test]
 fn a_wait_that_is_dropped_loses_nothing() {
     on_both(|reactor| {
@@ -103,7 +103,7 @@ fn a_task_is_woken_while_others_work() {
     });
 }
 
-/// What comes too late for the reactor's side is dropped, not kept.
+/// Completions that arrive after the reactor's end is gone are dropped, not kept.
 #[test]
 fn completions_after_the_end_are_dropped() {
     on_both(|reactor| {
@@ -115,7 +115,7 @@ fn completions_after_the_end_are_dropped() {
         assert_eq!(Arc::strong_count(&value), 1);
         completer.complete(Arc::clone(&value));
         assert_eq!(Arc::strong_count(&value), 1);
-        // The reactor goes on.
+        // The reactor continues to work.
         reactor.block_on(reactor.sleep(Duration::from_millis(1)));
     });
 }

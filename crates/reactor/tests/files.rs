@@ -1,4 +1,4 @@
-//! Files: what every backend must do alike.
+//! Files: behaviour common to all backends.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use reactor::{BackendChoice, Buffer, Durable, FileOptions, NAME_BUFFER, Reactor, Space};
 
-/// Every backend that can do files, the polling ones included: without `O_DIRECT` those use their ordinary ring.
+/// Every backend that supports files, including the polling ones: without `O_DIRECT` those use their ordinary ring.
 const CHOICES: [BackendChoice; 6] = [
     BackendChoice::Batching,
     BackendChoice::Uring,
@@ -181,7 +181,7 @@ fn many_operations_at_once_keep_to_their_own_buffers() {
                     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
                 }
                 let (count, back) = file.read_at(buffer, 0..4096, at as u64).await;
-                // What the page cache holds of it may be less than all.
+                // The page cache may hold only part of the data.
                 let count = count.unwrap();
                 assert!(count > 0 && back[..count] == content[at..at + count]);
                 buffer = back;
@@ -196,7 +196,7 @@ fn many_operations_at_once_keep_to_their_own_buffers() {
 #[test]
 fn an_operation_that_nobody_waits_for_leaves_its_buffer_alone() {
     on_all(|reactor, place| {
-        // A FIFO blocks whoever reads it, as a dead network file system would.
+        // A FIFO blocks its reader, like a dead network file system.
         let path = place.join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         let both_ends = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
@@ -209,7 +209,7 @@ fn an_operation_that_nobody_waits_for_leaves_its_buffer_alone() {
             assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::ENOTDIR));
             let read = file.read_at(reactor.registered_buffer(4096), 0..4096, 0);
             let soon = reactor.now() + 20_000_000;
-            // pread(2) of a pipe is refused, a read on a ring without a position is not: either way it is over.
+            // pread(2) refuses pipes, a ring read without a position does not: either way it is over.
             if reactor.timeout_at(soon, read).await.is_err() {
                 std::io::Write::write_all(&mut writer, &[7; 4096]).unwrap();
             }
@@ -218,7 +218,7 @@ fn an_operation_that_nobody_waits_for_leaves_its_buffer_alone() {
     });
 }
 
-/// Holes need no device, so that they are read on a ring that polls even where the device has nothing to poll.
+/// Holes need no device, so a polling ring can read them even if the device has no poll queues.
 #[test]
 fn a_ring_that_polls_completes_operations_and_timers_alike() {
     for choice in CHOICES {
@@ -253,7 +253,7 @@ fn a_ring_that_polls_completes_operations_and_timers_alike() {
             0,
             "{choice}"
         );
-        // A deadline ends a wait while something is in flight or not, and what is dropped is not waited for.
+        // A deadline ends a wait whether or not something is in flight, and dropped operations are not waited for.
         reactor.block_on(async {
             let past = reactor.now();
             for at in 0..50 {
@@ -267,7 +267,7 @@ fn a_ring_that_polls_completes_operations_and_timers_alike() {
 #[test]
 fn direct_reads_bypass_the_cache() {
     for choice in [BackendChoice::Uring, BackendChoice::Epoll] {
-        // Not below /tmp in general: that may be a file system that keeps everything in memory.
+        // Not generally below /tmp, which may be a file system that keeps everything in memory.
         let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let reactor = Reactor::open(choice).unwrap();
         reactor.block_on(async {

@@ -1,4 +1,4 @@
-//! Jobs, and what they ask for.
+//! Jobs, and the operations they issue.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub fn load(job: Job, ops: &[(OpKind, f64)], files: &[u64]) -> JobLoad {
     JobLoad::new(Arc::new(job), weights(ops), vec![files])
 }
 
-/// One worker of this many lanes, until the amount is done.
+/// One worker with this many lanes, until the amount is moved.
 pub fn job_plan(load: JobLoad, lanes: u32) -> StagePlan {
     StagePlan {
         lanes_per_worker: lanes,
@@ -47,7 +47,7 @@ pub fn job_plan(load: JobLoad, lanes: u32) -> StagePlan {
     }
 }
 
-/// What is asked of a target that answers each operation after a millisecond.
+/// The operations issued to a target that answers each one after a millisecond.
 pub fn asked_by(plan: &StagePlan) -> (Vec<Op>, StageResult) {
     let driver = LogDriver::new(|_, _| None);
     let result = run(&driver, plan);
@@ -63,7 +63,7 @@ pub fn blocks(ops: &[Op]) -> Vec<u64> {
     ops.iter().map(|op| op.offset / 4096).collect()
 }
 
-/// A letter and the block for each: r0 w1 t2; c for a commit.
+/// A letter and the block of each operation: r0 w1 t2; c for a commit.
 pub fn script(ops: &[Op]) -> String {
     let letter = |op: &Op| match op.kind {
         OpKind::Read => format!("r{}", op.offset / 4096),

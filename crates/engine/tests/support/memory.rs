@@ -1,4 +1,4 @@
-//! A target that keeps bytes in memory and can be told to keep or give the wrong ones, on a virtual clock.
+//! A target that stores bytes in memory, on a virtual clock, and can be told to store or return wrong ones.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -9,30 +9,30 @@ use reactor::Reactor;
 
 use super::ms;
 
-/// A file or object, and the place in it.
+/// A file or object, and the offset in it.
 pub type Place = (u64, u64);
 
-/// What goes wrong with one place, whenever it is written or read.
+/// A defect of one place, whenever it is written or read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Defect {
-    /// One bit of what is written is stored the other way round.
+    /// One bit of the written data is stored inverted.
     FlippedBit,
-    /// What is written is acknowledged and not stored.
+    /// A write is acknowledged but not stored.
     LostWrite,
-    /// What is written is stored elsewhere.
+    /// A write is stored elsewhere.
     Misplaced(Place),
-    /// The first read after each write gives what was there before.
+    /// The first read after each write returns the previous content.
     StaleRead,
-    /// What is written is not acknowledged, and stored or not.
+    /// A write is not acknowledged, whether stored or not.
     Refused { stored: bool },
 }
 
-/// What becomes of some of the writes to places that hold something already. All are acknowledged.
+/// Defects of some writes to places that already have content. All are acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Overwrites {
     /// Every n-th is not stored.
     Lost { every: u64 },
-    /// Every n-th is stored in another place, which holds something, too.
+    /// Every n-th is stored in a different place that has content too.
     Misplaced { every: u64 },
 }
 
@@ -46,7 +46,7 @@ struct State {
     writes: u64,
 }
 
-/// Keeps blocks, each under the place at which it was written.
+/// Stores blocks, each at the place where it was written.
 #[derive(Clone, Default)]
 pub struct MemoryDriver {
     state: Arc<Mutex<State>>,
@@ -68,17 +68,17 @@ impl MemoryDriver {
         self.state.lock().unwrap().overwrites = Some(overwrites);
     }
 
-    /// Every place that holds something, with how much.
+    /// Every place with content, and its size.
     pub fn sizes(&self) -> BTreeMap<Place, usize> {
         self.state.lock().unwrap().blocks.iter().map(|(place, bytes)| (*place, bytes.len())).collect()
     }
 
-    /// What a place holds.
+    /// The content of a place.
     pub fn content(&self, place: Place) -> Option<Vec<u8>> {
         self.state.lock().unwrap().blocks.get(&place).cloned()
     }
 
-    /// Writes so far.
+    /// Number of writes so far.
     pub fn writes(&self) -> u64 {
         self.state.lock().unwrap().writes
     }

@@ -1,4 +1,4 @@
-//! Plans, and a target that logs what it is asked and answers by a function, on a virtual clock.
+//! Plans, and a target on a virtual clock that logs the operations it receives and answers according to a function.
 #![allow(dead_code, clippy::unwrap_used, reason = "a test helper of which each file uses a part")]
 
 pub mod jobs;
@@ -73,7 +73,7 @@ pub fn assert_ns(measured: u64, expected: u64) {
 
 type Answer = dyn Fn(u64, &Op) -> Option<ErrorKind> + Send + Sync;
 
-/// Answers each operation after a millisecond with what a function of its number and content says.
+/// Answers each operation after a millisecond with the result of a function of its number and content.
 #[derive(Clone)]
 pub struct LogDriver {
     answer: Arc<Answer>,
@@ -91,7 +91,7 @@ impl LogDriver {
         Self { answer: Arc::new(answer), log: Arc::default() }
     }
 
-    /// What was asked, by worker and lane mixed as it came.
+    /// The operations received, with workers and lanes interleaved in order of arrival.
     pub fn asked(&self) -> Vec<Op> {
         self.log.lock().unwrap().clone()
     }
