@@ -111,7 +111,7 @@ def probed_time(lab: Lab) -> dict[str, Any]:
     with ground(lab) as at:
         # Small ones, so that twice as many find the cores free.
         small = READ.replace("block_size: 128KiB", "block_size: 16KiB")
-        found = limit(lab, at.near, at.array("*/nfs=latency:20ms"), small, probe="1s")
+        found = limit(lab, at.near, at.array("*/nfs=latency:20ms"), small, probe="2s")
         return found | {"named": found["probe"]["says"] == "room"}
 
 
