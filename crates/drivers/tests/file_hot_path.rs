@@ -74,7 +74,7 @@ fn warm_operations_allocate_nothing() {
     }
 }
 
-/// What a round of making, looking at and removing files allocates, once everything is warm, and what looking at them does.
+/// Allocations of a round of creating, stat-ing and removing files, once everything is warm, and of the stats alone.
 fn churn(choice: BackendChoice, place: Place) -> (usize, usize) {
     let driver = FileDriver::new(FileConfig::new(place)).unwrap();
     driver.prepare().unwrap();

@@ -1,4 +1,4 @@
-//! Blocks as fio writes them: those in `data/fio`, which fio 3.33 wrote, are made and compared bit by bit.
+//! Blocks as written by fio: those in `data/fio`, from fio 3.33, are reproduced and compared bit by bit.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -53,7 +53,7 @@ fn blocks(name: &'static str, block: usize, check: Check) -> Blocks {
     Blocks { name, bytes: std::fs::read(path).unwrap(), block, check }
 }
 
-/// All that can be made again: their bytes around the headers are a pattern.
+/// All that can be reproduced: their bytes around the headers are a pattern.
 fn with_patterns() -> Vec<Blocks> {
     let mut all: Vec<Blocks> =
         MARKED.iter().map(|(name, method)| blocks(name, 512, check(*method, pattern()))).collect();
@@ -90,7 +90,8 @@ fn each_block(blocks: &Blocks) -> impl Iterator<Item = (Op, &[u8])> {
     chunks.map(|(at, bytes)| (op(0, (at * blocks.block) as u64, blocks.block, Op::ANY_GENERATION), bytes))
 }
 
-/// Bytes of a block that fio and we write differently: seed, time, thread and number of the write, and the header's own sum.
+/// Bytes of a block that fio and we write differently: seed, time, thread and write number, and the header's own
+/// checksum.
 fn is_the_writers(blocks: &Blocks, at: usize) -> bool {
     let interval = if blocks.check.interval_bytes == 0 { blocks.block } else { 512 };
     let in_header = (at % interval).wrapping_sub(blocks.check.header_offset as usize);
@@ -123,7 +124,7 @@ fn what_we_write_is_what_fio_writes() {
     }
 }
 
-/// In fio's sha512 only the first 128 bytes and those of an incomplete last block count, with meta only the header does.
+/// In fio's sha512 only the first 128 bytes and those of an incomplete last block count; with meta, only the header.
 #[test]
 fn any_changed_bit_of_what_fio_wrote_is_found() {
     for blocks in with_patterns().iter().chain(&with_fresh_bytes()) {
@@ -138,7 +139,7 @@ fn any_changed_bit_of_what_fio_wrote_is_found() {
                 CheckMethod::Sha512 => {
                     let (message, at) = (blocks.block - header, (bit / 8).wrapping_sub(header));
                     let overlaid = message % 128;
-                    // The front of the first 128 bytes is overwritten by the last ones.
+                    // The start of the first 128 bytes is overwritten by the last ones.
                     at < overlaid || (128..message - overlaid).contains(&at)
                 }
                 _ => false,
@@ -158,7 +159,7 @@ fn any_changed_byte_of_what_we_wrote_is_found() {
         assert_eq!(payload.verify_op(&op, 0, &block), Ok(()), "{name}");
         for at in 0..block.len() {
             block[at] ^= 0x20;
-            // The room behind a header's sum that the sum does not fill is compared, too.
+            // Unused space after a header's checksum is compared, too.
             assert!(payload.verify_op(&op, 0, &block).is_err(), "{name} at {at}");
             block[at] ^= 0x20;
         }

@@ -1,4 +1,4 @@
-//! What jobs write where no check prescribes it: fresh bytes, zeros, patterns, and parts that compress to nothing.
+//! What jobs write when no check prescribes it: fresh bytes, zeros, patterns, and parts that compress to nothing.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ fn pattern() -> ContentKind {
     ContentKind::Pattern(vec![PatternPiece::Hex("1122334455".into())])
 }
 
-/// Where runs of at least four zeros begin, and how long they are.
+/// Offsets and lengths of runs of at least four zeros.
 fn zeros(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut runs = Vec::new();
     let mut at = 0;
@@ -58,7 +58,7 @@ fn zeros_and_patterns_begin_with_each_block() {
     }
 }
 
-/// As fio 3.33 divides blocks with `buffer_compress_percentage`: what is left of the last chunk is divided by itself.
+/// As fio 3.33 divides blocks with `buffer_compress_percentage`: the remainder of the last chunk is divided separately.
 #[test]
 fn chunks_end_in_zeros_as_with_fio() {
     let of = |percent, chunk| Content { compress_percent: percent, chunk_bytes: chunk, ..Content::default() };
@@ -69,7 +69,7 @@ fn chunks_end_in_zeros_as_with_fio() {
     assert_eq!(zeros(&block(&of(100.0, 512), 0, 4096)), [(0, 4096)]);
 }
 
-/// As with fio: the pattern begins anew at the end of each chunk.
+/// As with fio: the pattern starts again at the end of each chunk.
 #[test]
 fn chunks_end_in_the_pattern() {
     let content = Content { compress_percent: 50.0, chunk_bytes: 512, ..of(pattern()) };
@@ -88,7 +88,7 @@ fn duplicates_have_their_share() {
     let mut seen = HashMap::new();
     bytes.chunks(4096).for_each(|unit| *seen.entry(unit).or_insert(0) += 1);
     let repeated: u32 = seen.values().filter(|count| **count > 1).sum();
-    // 4096 blocks, of which 1638 are expected, with a deviation of 31.
+    // 4096 blocks, 1638 expected, with a standard deviation of 31.
     assert!((1480..1800).contains(&repeated), "{repeated}");
     assert!(seen.values().filter(|count| **count > 1).count() <= 256);
 }

@@ -1,4 +1,4 @@
-//! The memcached driver against scripted servers, well-behaved ones and others, on both backends.
+//! The memcached driver against scripted servers, correct and faulty, on both backends.
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code, reason = "shared with tests that also look at sizes")]
@@ -21,7 +21,7 @@ const LEN: u64 = 300_000;
 const LIMIT: Duration = Duration::from_secs(20);
 type Values = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
 
-/// Serves each connection by `script` in a thread of its own; it gets the connection's number.
+/// Serves each connection by `script` in a thread of its own, passing the connection's number.
 fn serve(script: impl Fn(BufReader<TcpStream>, usize) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -41,11 +41,11 @@ fn line(peer: &mut BufReader<TcpStream>) -> Option<String> {
 }
 
 fn send(peer: &mut BufReader<TcpStream>, bytes: &[u8]) {
-    // The client may be gone.
+    // The client may have disconnected.
     let _ = peer.get_mut().write_all(bytes);
 }
 
-/// A server that does what the protocol says.
+/// A server that follows the protocol.
 fn store() -> (SocketAddr, Values) {
     let values = Values::default();
     let kept = Arc::clone(&values);
@@ -187,7 +187,8 @@ fn only_our_keys_are_removed() {
     assert_eq!(left, expected);
 }
 
-/// How a get ends when the server answers this and closes the connection, and what comes next on a new one.
+/// The outcome of a get when the server answers this and closes the connection; also tries the next get,
+/// on a new one.
 fn get_answered(answer: &'static [u8]) -> OpError {
     let address = serve(move |mut peer, number| {
         if line(&mut peer).is_some() {

@@ -1,4 +1,4 @@
-//! Blocks over TCP between two sessions of this program on loopback, and beside sockets of the standard library.
+//! Blocks over TCP between two sessions of this program on loopback, and with sockets of the standard library.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Read, Write};
@@ -38,7 +38,7 @@ fn open(reactor: &Reactor, config: NetConfig, context: &WorkerContext) -> Result
     reactor.block_on(driver.connect(reactor, context))
 }
 
-/// Sends blocks from a thread of its own, one after the other; the connection is closed then.
+/// Sends blocks from a thread of its own, one after another, then closes the connection.
 fn send(config: NetConfig, choice: BackendChoice, blocks: u64) -> thread::JoinHandle<u64> {
     thread::spawn(move || {
         let reactor = Reactor::open(choice).unwrap();

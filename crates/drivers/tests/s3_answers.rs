@@ -1,4 +1,4 @@
-//! Answers that are not what they look like: login pages, errors with status 200, redirects, servers without HEAD.
+//! Misleading responses: login pages, errors with status 200, redirects, servers without HEAD.
 
 mod s3_support;
 
@@ -12,7 +12,7 @@ use s3_support::{Conn, LONG, Received, Server, backends, content, context, op, p
 
 const LEN: u64 = 1000;
 
-/// Answers every request the same.
+/// Gives every request the same response.
 fn always(status: &'static str, headers: &'static str, body: &'static str) -> Server {
     Server::start(move |mut conn| {
         while conn.request().is_some() {
@@ -60,7 +60,7 @@ fn what_names_an_etag_or_has_no_body_is_acknowledged() {
     }
 }
 
-/// Redirects what is not below `/elsewhere`, to there.
+/// Redirects every request that is not below `/elsewhere` to there.
 fn redirects(location: impl Fn(&Received) -> String + Send + Sync + 'static) -> Server {
     Server::start(move |mut conn: Conn| {
         while let Some(request) = conn.request() {

@@ -1,6 +1,6 @@
-//! Whole sessions against a server that babbles: answers mutated at random, for a bounded time
-//! (`MANOMETER_FUZZ_SECONDS`, default 1). Every operation ends, well or by a named error, and nothing panics.
-//! The seed is fixed and a failure prints the round.
+//! Whole sessions against a babbling server: randomly mutated responses, for a bounded time (`MANOMETER_FUZZ_SECONDS`,
+//! default 1). Every operation ends, successfully or with a named error, and nothing panics. The seed is fixed, and a
+//! failure prints the round.
 
 mod s3_support;
 
@@ -14,7 +14,7 @@ use metrics::OpKind;
 use reactor::{Reactor, clock};
 use s3_support::{Server, backends, content, context, op};
 
-/// What a server might say, well or ill.
+/// Responses of a server, good and bad.
 fn seeds() -> Vec<Vec<u8>> {
     let mut whole = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nETag: \"e\"\r\n\r\n".to_vec();
     whole.extend_from_slice(&content(1, 0, 1000));
@@ -81,7 +81,7 @@ fn every_operation_ends_whatever_the_server_says() {
     for choice in backends() {
         for sink in [Sink::Buffer, Sink::Verify, Sink::Discard] {
             let mut context = context(sink);
-            // A cut-off answer on a connection that stays open ends by the deadline.
+            // A truncated response on a connection that stays open ends by the deadline.
             context.op_timeout = Duration::from_millis(20);
             let driver = S3Driver::new(config.clone()).unwrap();
             let reactor = Reactor::open(choice).unwrap();

@@ -1,4 +1,4 @@
-//! Blocks that are objects of their own, as with fio's http engine, against a small S3 that checks signatures.
+//! Blocks stored as separate objects, as with fio's http engine, against a small S3 that checks signatures.
 #![allow(clippy::unwrap_used)]
 
 mod s3_support;
@@ -36,7 +36,7 @@ fn each_block_is_an_object() {
             Payload::new(s3_support::PAYLOAD_SEED).fill(0, 4096, &mut content);
             assert!(store.lock().unwrap().objects["one_4096_4096"] == content);
 
-            // Trims delete; what is not there is trimmed all the same.
+            // Trims delete; trimming a missing object succeeds.
             for _ in 0..2 {
                 session.perform(&op(OpKind::Trim, 0, 0, 4096)).await.unwrap();
             }

@@ -1,4 +1,4 @@
-//! Connections that are lost, made again, refused and found elsewhere; what is sent again is counted.
+//! Connections that are lost, reopened, refused and found elsewhere; retries are counted.
 
 mod s3_support;
 
@@ -46,7 +46,7 @@ fn after_a_timeout_the_lane_works_again_on_a_new_connection() {
 fn resets_are_retried_and_counted_and_given_up() {
     for choice in backends() {
         for sink in [Sink::Buffer, Sink::Discard] {
-            // Before the answer, inside its head, inside its body; then, on the fourth connection, all is well.
+            // Before the response, inside its head, inside its body; on the fourth connection all is well.
             let server = Server::start(|mut conn| {
                 while conn.request().is_some() {
                     match conn.number {
@@ -60,7 +60,7 @@ fn resets_are_retried_and_counted_and_given_up() {
                                 "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n",
                                 &[0; 5000],
                             ));
-                            // The reset must not overtake what was sent.
+                            // The reset must not overtake the sent data.
                             std::thread::sleep(Duration::from_millis(50));
                             return conn.reset();
                         }
@@ -100,7 +100,7 @@ fn busy_answers_are_retried_and_counted_and_given_up() {
             let before = reactor::clock::now_ns();
             let done = session.perform(&op(OpKind::Put, 1, 300_000)).await.unwrap();
             assert_eq!((done.rpcs, done.retries, session.facts().retries), (3, 2, 2));
-            // The pauses were made: random parts of one second and of two, the same in each run.
+            // There were pauses: random parts of one second and of two, the same in each run.
             assert!(reactor::clock::now_ns() - before >= 75_000_000);
         });
         assert_eq!(server.connections(), 1);
@@ -112,7 +112,7 @@ fn busy_answers_are_retried_and_counted_and_given_up() {
         });
         let error = perform(choice, &server, Sink::Buffer, get(), LONG).unwrap_err();
         assert_eq!((error.kind, error.rpcs, error.retries), (ErrorKind::Busy, 4, 3), "{error}");
-        // The deadline holds over the retries, too.
+        // The deadline includes the retries.
         let error = perform(choice, &server, Sink::Buffer, get(), Duration::from_millis(120)).unwrap_err();
         assert_eq!(error.kind, ErrorKind::TimedOut, "{error}");
         assert!(error.retries >= 1 && error.detail.contains("pausing"), "{error}");
@@ -148,7 +148,7 @@ fn an_idle_connection_that_the_server_closed_is_replaced_without_a_pause() {
     for choice in backends() {
         let server = Server::start(|mut conn| {
             conn.request();
-            // No Connection: close, and closed all the same.
+            // Without Connection: close, but closed nevertheless.
             conn.answer("200 OK", "", &content(1, 0, LEN));
         });
         with_session(choice, server.config(), &context(Sink::Verify), async |session| {
@@ -159,7 +159,7 @@ fn an_idle_connection_that_the_server_closed_is_replaced_without_a_pause() {
             assert_eq!((session.facts().reconnects, session.facts().retries), (3, 3));
             let reasons = session.facts().reconnect_reasons;
             assert_eq!(reasons.iter().map(|reason| reason.count).sum::<u64>(), 3);
-            // The request meets the close, or the reset that answers it.
+            // The request crosses with the close, or gets a reset in response.
             assert!(reasons.iter().all(|reason| reason.text.contains("connection")), "{reasons:?}");
         });
     }

@@ -1,5 +1,5 @@
-//! Servers that stall, reset, lie and babble: each gives a named error in bounded time and memory, or is
-//! retried by the stated rule and counted. Scripted servers on plain threads, both backends.
+//! Servers that stall, reset, lie and babble: each causes a named error in bounded time and memory, or a retry by the
+//! documented rules, which is counted. Scripted servers on plain threads, both backends.
 
 mod s3_support;
 
@@ -17,7 +17,7 @@ fn get() -> Op {
     op(OpKind::Get, 1, LEN as u64)
 }
 
-/// Runs a GET against a script on both backends with every sink and expects an error.
+/// Runs a GET against a script on both backends with every sink, and expects an error.
 fn fails(script: impl Fn(Conn) + Send + Sync + Clone + 'static, kind: ErrorKind, words: &[&str]) {
     for choice in backends() {
         for sink in [Sink::Buffer, Sink::Verify, Sink::Discard] {
@@ -31,7 +31,7 @@ fn fails(script: impl Fn(Conn) + Send + Sync + Clone + 'static, kind: ErrorKind,
     }
 }
 
-/// Answers each request with these bytes, then ends the connection in good order.
+/// Answers each request with these bytes, then closes the connection properly.
 fn says(bytes: Vec<u8>) -> impl Fn(Conn) + Send + Sync + Clone + 'static {
     move |mut conn| {
         if conn.request().is_some() {
@@ -128,7 +128,7 @@ fn bytes_after_the_announced_body_are_an_error_and_cost_the_connection() {
         });
         with_session(choice, server.config(), &context(Sink::Verify), async |session| {
             let get = op(OpKind::Get, 1, 1000);
-            // When the stray bytes arrive later than the body they spoil the next answer instead.
+            // Stray bytes that arrive later than the body spoil the next response instead.
             let kinds = match session.perform(&get).await {
                 Err(error) => vec![error.kind],
                 Ok(_) => vec![session.perform(&get).await.unwrap_err().kind],
@@ -258,7 +258,7 @@ fn a_refusal_before_the_body_was_read_is_understood() {
     for choice in backends() {
         let server = Server::start(|mut conn| {
             conn.head();
-            // Some of the body is read so that the answer is under way before the close resets it.
+            // Part of the body is read, so that the response is in flight before the close resets the connection.
             let mut some = vec![0; 100_000];
             conn.pipe.read_exact(&mut some).unwrap();
             let body = b"<Error><Code>AccessDenied</Code><Message>read-only</Message></Error>";

@@ -48,7 +48,7 @@ fn warm_operations_allocate_nothing() {
                 for _ in 0..50 {
                     round().await;
                 }
-                // The date may turn while this runs, and with it the day's key; once in all rounds.
+                // The date may change during the test, and with it the day's key: at most once in all rounds.
                 let mut allocations = Vec::new();
                 for _ in 0..50 {
                     allocations.push(round().await);

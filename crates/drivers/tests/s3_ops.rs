@@ -94,7 +94,7 @@ fn an_older_generation_is_told_from_what_was_written() {
         let mut config = server.config();
         config.part_size = 5 << 20;
         with_session(choice, config, &context(Sink::Verify), async |session| {
-            // One put, and one in parts; existing keys are overwritten.
+            // One simple put, and one in parts; existing keys are overwritten.
             for len in [100_000, 11 << 20] {
                 let put = |generation| Op { generation, ..op(OpKind::Put, 1, len) };
                 let get = |generation| Op { kind: OpKind::Get, ..put(generation) };
@@ -107,7 +107,7 @@ fn an_older_generation_is_told_from_what_was_written() {
                 session.perform(&get(2)).await.unwrap();
                 let read = Op { offset: 50_001, len: 20_000, kind: OpKind::Read, ..put(2) };
                 session.perform(&read).await.unwrap();
-                // A part of the object of before, as a lost write would leave it.
+                // Part of the previous object, as a lost write would leave it.
                 let key = format!("{PREFIX}{:016x}", 1);
                 store.lock().unwrap().objects.get_mut(&key).unwrap()[61_440..65_536]
                     .copy_from_slice(&content(1, 1 << 48 | 61_440, 4096));
@@ -252,7 +252,7 @@ fn clean_up_removes_what_is_ours_and_nothing_else() {
 fn clean_up_refuses_what_is_not_ours_even_when_the_server_lists_it() {
     let (server, store) = store::start();
     let driver = S3Driver::new(server.config()).unwrap();
-    // This server lists uploads whatever the prefix.
+    // This server lists uploads regardless of the prefix.
     store.lock().unwrap().uploads.insert("u1".into(), ("somebody-else".into(), Default::default()));
     let error = driver.remove_all().unwrap_err();
     assert!(error.detail.contains("somebody-else"), "{error}");

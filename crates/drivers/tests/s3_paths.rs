@@ -1,4 +1,4 @@
-//! Connections to several data addresses of a service from several of this machine; the service keeps its name.
+//! Connections from several local addresses to several data addresses of a service, which keeps its name.
 #![allow(clippy::unwrap_used)]
 
 mod s3_support;
@@ -11,7 +11,7 @@ use drivers::{Session, Sink};
 use metrics::OpKind;
 use s3_support::*;
 
-/// A service on all addresses, which takes objects for a host of this name only.
+/// A service on all addresses that accepts objects only for a host of this name.
 fn service(host: &'static str) -> u16 {
     let listener = TcpListener::bind("0.0.0.0:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,4 @@
-//! Clean-up with keys that may only list, get, put and delete: whatever was put is removed.
+//! Cleanup with keys that may only list, get, put and delete: all our objects are removed.
 
 mod s3_support;
 
@@ -10,7 +10,7 @@ use s3_support::Server;
 
 const DENIED: &[u8] = b"<Error><Code>AccessDenied</Code><Message>Access Denied.</Message></Error>";
 
-/// A bucket with these many objects of ours, whose uploads nobody may list.
+/// A bucket with this many of our objects, whose uploads nobody may list.
 fn bucket(objects: usize) -> (Server, Arc<Mutex<Vec<String>>>) {
     let keys = (0..objects).map(|number| format!("manometer-test/{number:016x}")).collect();
     let held: Arc<Mutex<Vec<String>>> = Arc::new(Mutex::new(keys));

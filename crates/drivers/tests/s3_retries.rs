@@ -1,4 +1,4 @@
-//! Refusals that may pass: which requests are sent again, when, and that each repetition is counted.
+//! Temporary refusals: which requests are retried, when, and that each retry is counted.
 
 mod s3_support;
 
@@ -23,7 +23,7 @@ fn put() -> Op {
     op(OpKind::Put, 1, LEN as u64)
 }
 
-/// A server that answers its first requests with a refusal and all others well.
+/// A server that refuses its first requests and answers all others.
 fn refuses_first(count: u32, status: &'static str, headers: &'static str, body: &'static str) -> Server {
     let asked = Arc::new(AtomicU32::new(0));
     Server::start(move |mut conn| {
@@ -73,7 +73,7 @@ fn faults_of_the_server_that_may_pass_are_repeated_and_counted() {
     }
 }
 
-/// Lists, checks and removals are requests like others.
+/// Lists, checks and removals are requests like any other.
 #[test]
 fn one_internal_error_does_not_end_a_check_or_a_clean_up() {
     for refused in 1..=2 {
@@ -113,7 +113,7 @@ fn a_time_beyond_the_deadline_is_not_waited_for() {
     let server = refuses_first(1, "503 Slow Down", "Retry-After: 60\r\n", SLOW_DOWN);
     let done = perform(reactor::BackendChoice::Auto, &server, Sink::Verify, get(), LONG).unwrap();
     assert_eq!(done.retries, 1);
-    // Nor is the deadline, when the server never comes back: what it said last is in the message.
+    // The deadline holds when the server never recovers: its last response is in the message.
     let server = refuses_first(u32::MAX, "503 Slow Down", "Retry-After: 1\r\n", SLOW_DOWN);
     let patience = Duration::from_millis(2500);
     let error = perform(reactor::BackendChoice::Auto, &server, Sink::Verify, get(), patience).unwrap_err();

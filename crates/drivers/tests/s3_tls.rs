@@ -1,4 +1,4 @@
-//! S3 through TLS with a self-signed certificate: trusted by file, by fingerprint, by decision, or refused.
+//! S3 over TLS with a self-signed certificate: trusted by file, by fingerprint, explicitly unverified, or rejected.
 
 mod s3_support;
 
@@ -17,7 +17,7 @@ struct Certified {
     pem: tempfile::NamedTempFile,
 }
 
-/// A store behind TLS whose certificate bears `name` and calls itself an authority or not.
+/// A store with TLS whose certificate has the name `name` and is marked as an authority or not.
 fn start(name: &str, authority: bool, versions: &[&'static rustls::SupportedProtocolVersion]) -> Certified {
     let key = rcgen::KeyPair::generate().expect("a key");
     let mut parameters = rcgen::CertificateParams::new(vec![name.to_owned()]).expect("a name");
@@ -97,7 +97,7 @@ fn other_servers_are_refused_and_the_error_says_how_to_trust_them() {
         ),
         (&elsewhere, Trust::CaFile(elsewhere.pem.path().to_owned()), vec!["localhost", "elsewhere"]),
     ] {
-        // A system without any authorities is refused even before the handshake; that is tested elsewhere.
+        // A system without any authorities is rejected before the handshake; another test covers that.
         let Ok(driver) = S3Driver::new(config(server, trust.clone())) else {
             assert_eq!(trust, Trust::System);
             continue;
@@ -117,7 +117,7 @@ fn plain_http_where_tls_was_expected_and_the_other_way_round() {
     config.endpoint = format!("https://localhost:{}", plain.address.port()).parse().unwrap();
     config.connect_to = Some(plain.address);
     config.tls.trust = Trust::Insecure;
-    // The plain server waits for the end of a head that never comes; the deadline ends that.
+    // The plain server waits for the end of a head that never comes; the timeout ends that.
     config.control_timeout = std::time::Duration::from_millis(300);
     let error = S3Driver::new(config).unwrap().check_bucket().unwrap_err();
     assert!(matches!(error.kind, ErrorKind::ConnectFailed | ErrorKind::Tls), "{error}");

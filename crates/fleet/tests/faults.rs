@@ -1,4 +1,4 @@
-//! Hosts that fail, and a side that leads that does: who is lost is named, the others go on, and nobody is left behind.
+//! Failures of hosts and of the coordinator: lost members are named, the others continue, and nothing is left behind.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -25,12 +25,12 @@ fn null_hand() -> Arc<EngineHand> {
     Arc::new(EngineHand::new(Load::Null(1000.0), INTERVAL))
 }
 
-/// A leader that loses its patience very soon.
+/// A coordinator with very short timeouts.
 fn hasty() -> HostGroupSettings {
     HostGroupSettings { heartbeat: Duration::from_millis(50), silence: Duration::from_secs(1), ..settings() }
 }
 
-/// The agent in a process of its own: this very program, which was told where to find its leader.
+/// The agent in a process of its own: this very program, which was told where to find its coordinator.
 #[test]
 fn agent_of_another_process() {
     let Some(path) = std::env::var_os("FLEET_TEST_SOCKET") else { return };
@@ -67,11 +67,11 @@ fn a_killed_agent_is_in_the_result_as_far_as_it_came() {
     for at in [0, 2] {
         assert_eq!((result.parts[at].result.window_ns, &result.parts[at].lost), (2_000_000_000, &None));
     }
-    // What was shown is what is in the result, and all of it: nobody was waited for.
+    // What was shown equals the result, all of it: no member was waited for.
     assert_eq!(whole, result.whole.total.ok());
     assert_eq!(whole, result.parts.iter().map(|part| part.result.total.ok()).sum::<u64>());
     assert!(!result.whole.exhausted && host_group.alive() == [0, 2]);
-    // The next stage is one of two.
+    // The next stage runs on two members.
     let result = host_group.run_stage(
         orders(&host_group, &measure(0.2)),
         nothing_beside(),
@@ -98,7 +98,7 @@ fn who_is_lost_before_the_start_is_left_out() {
     let result = host_group.run_stage(order.clone(), nothing_beside(), &Control::new(), &mut |_| {}).unwrap();
     assert_eq!(result.parts[0].lost.as_deref(), Some("its agent ended"));
     assert_eq!(result.whole.total, result.parts[1].result.total);
-    // A lost member is not asked again, and says why.
+    // A lost member gets no more requests, and returns the reason.
     assert_eq!(
         host_group.act(&[0], SITE, &Act::Facts),
         [(0, Err(Trouble::Lost("its agent ended".to_owned())))]
@@ -116,7 +116,7 @@ fn a_host_that_hangs_is_lost_by_its_silence() {
         let stage = hung.until("Stage").unwrap();
         hung.say(&json!({ "Ready": { "id": stage["id"] } }));
         hung.until("Go").unwrap();
-        // It reads nothing and says nothing until the pipe is closed by its leader.
+        // It reads and sends nothing until the coordinator closes the pipe.
         let mut other_end = [rustix::event::PollFd::new(hung.input(), rustix::event::PollFlags::RDHUP)];
         rustix::event::poll(&mut other_end, None).unwrap();
     });
@@ -212,7 +212,7 @@ fn a_host_that_fills_nothing_any_more_is_lost_although_it_speaks() {
     assert_eq!(refused.text, "no host is left: stuck: it moved nothing within 2 s");
 }
 
-/// What became of an agent with a stage under way whose leader did this.
+/// The outcome of an agent with a running stage whose coordinator did this.
 fn left_alone(leader: impl FnOnce(&mut Liar, &Leaving)) -> (Arc<EngineHand>, String) {
     let hand = null_hand();
     let (ours, theirs) = pipe();
@@ -220,7 +220,7 @@ fn left_alone(leader: impl FnOnce(&mut Liar, &Leaving)) -> (Arc<EngineHand>, Str
     let (leave, served) = (leaving.clone(), Arc::clone(&hand) as Arc<dyn HostExecutor>);
     let run = move || serve(theirs.1, theirs.0, served, Hello::own(Vec::new()), &leave).unwrap();
     let agent = std::thread::spawn(run);
-    // The same frames the other way round.
+    // The same frames in the other direction.
     let mut side = Liar::new(ours);
     assert!(side.hear().unwrap().get("Hello").is_some());
     side.say(&json!({ "Welcome": { "name": "a", "index": 0, "heartbeat_ms": 100, "silence_ms": 1000 } }));
@@ -250,7 +250,7 @@ fn an_agent_whose_leader_is_gone_removes_what_it_made() {
             },
         ),
         ("the side that leads has taken nothing for 1 s", |side, _| {
-            // It is asked and asked, and its answers are not taken.
+            // It receives many requests, and its replies are not read.
             let mut number = 0;
             while side.say(&json!({ "Ping": { "number": number } })) {
                 number += 1;

@@ -1,6 +1,6 @@
-//! Streams of an agent with some bytes changed, cut or put in twice, for a time (`MANOMETER_FUZZ_SECONDS`, default 1): the side
-//! that leads either takes them or loses the agent with a reason; it never panics and never waits for ever. A failing case names
-//! its seed.
+//! An agent's stream with some bytes changed, removed or duplicated, for a time (`MANOMETER_FUZZ_SECONDS`, default 1):
+//! the coordinator either accepts it or loses the agent with a reason; it never panics and never waits forever. A
+//! failing case prints its seed.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -18,7 +18,7 @@ fn seconds() -> f64 {
     std::env::var("MANOMETER_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1.0)
 }
 
-/// Some bytes are not what they were.
+/// Changes, removes or duplicates some bytes.
 fn damage(bytes: &mut Vec<u8>, random: &mut fastrand::Rng) {
     for _ in 0..random.usize(1..4) {
         let at = random.usize(..bytes.len().max(1)).min(bytes.len().saturating_sub(1));
@@ -48,7 +48,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut fastrand::Rng) {
     }
 }
 
-/// What an honest agent says after it was told to go.
+/// Messages of a correct agent after the start.
 fn honest(id: u64) -> Vec<Vec<u8>> {
     let mut interval = Interval { length_ns: 1_000_000, ..Interval::default() };
     interval.op_mut(OpKind::Read).ok = 2;
@@ -82,7 +82,7 @@ fn damaged_streams_end_with_a_result_or_a_reason() {
                 return;
             }
             let messages = honest(id);
-            // Now and then nobody is hurt.
+            // Occasionally nothing is damaged.
             let victim = random.usize(..=messages.len());
             for (at, mut body) in messages.into_iter().enumerate() {
                 if at == victim && random.bool() {
@@ -129,7 +129,7 @@ fn damaged_streams_end_with_a_result_or_a_reason() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// However the bytes come in pieces, the bodies are the same.
+    /// However the bytes are split into pieces, the bodies are the same.
     #[test]
     fn frames_survive_any_pieces(
         bodies in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..3000), 1..8),
@@ -144,7 +144,7 @@ proptest! {
         prop_assert_eq!(reader.tally(), tally);
     }
 
-    /// One changed byte is never taken for what was sent.
+    /// One changed byte is always detected.
     #[test]
     fn a_changed_byte_is_noticed(
         body in proptest::collection::vec(any::<u8>(), 1..500),
@@ -158,7 +158,7 @@ proptest! {
     }
 }
 
-/// Gives this many bytes at a time.
+/// Yields this many bytes at a time.
 struct Pieces<'a> {
     rest: &'a [u8],
     piece: usize,
@@ -181,7 +181,7 @@ fn a_slow_stream_is_no_hang() {
         let mut slow = Liar::new(theirs);
         let hello = json!({ "Hello": fleet::Hello::own(Vec::new()) }).to_string();
         let frame = slow.frame(hello.as_bytes());
-        // Byte by byte, and never to the end.
+        // Byte by byte, but not the last one.
         for byte in &frame[..frame.len() - 1] {
             slow.say_bytes(&[*byte]);
         }

@@ -1,5 +1,5 @@
-//! Agents that lie, babble or flood: each is lost, with a reason, and the honest one beside it ends its stage as if nothing
-//! had happened.
+//! Agents that lie, babble or flood: each is lost, with a reason, and the correct one beside it completes its stage
+//! unaffected.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -16,7 +16,7 @@ use support::*;
 
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// An honest agent and one that does `lie` once it is told to go in a stage; why it was lost.
+/// A correct agent and one that does `lie` once a stage starts; returns why it was lost.
 fn lose(lie: impl FnOnce(&mut Liar, u64) + Send + 'static) -> String {
     let (honest, _thread, _) = agent("honest", Arc::new(EngineHand::new(Load::Null(1000.0), INTERVAL)));
     let (ours, theirs) = pipe();
@@ -27,7 +27,7 @@ fn lose(lie: impl FnOnce(&mut Liar, u64) + Send + 'static) -> String {
         liar.say(&json!({ "Ready": { "id": id } }));
         liar.until("Go").unwrap();
         lie(&mut liar, id);
-        // Whatever it was, it is not listened to any more.
+        // Whatever it sent, nothing more is read from it.
         while liar.hear().is_some() {}
     });
     let events = Events::default();
@@ -139,7 +139,7 @@ fn results_that_contradict_themselves() {
         liar.say(&json!({ "Finished": { "id": id, "outcome": { "Ok": result } } }));
     });
     assert_eq!(why, "it hands in a list of more than 65536 entries");
-    // As many histograms as fit into a frame would be as many times their memory.
+    // As many histograms as fit into a frame would take a multiple of that in memory.
     let why = lose(|liar, id| {
         let mut all = serde_json::to_value(interval(0, 0, 1)).unwrap();
         let one = all["ops"][0].clone();
@@ -157,7 +157,7 @@ fn frames_that_are_none() {
     assert!(why.starts_with("what it sends is broken: frame "), "{why}");
     assert!(why.ends_with(" claims 4294967295 bytes, more than 16777216"), "{why}");
     let why = lose(|liar, id| {
-        // A frame of another stream: its number is not the next.
+        // A frame of another stream: its number is out of sequence.
         let body = json!({ "Ready": { "id": id } }).to_string();
         liar.say_bytes(&fleet::frame::Tally::default().frame(body.as_bytes()));
     });
@@ -223,7 +223,7 @@ fn what_is_no_agent_of_this_program_is_named_at_the_start() {
             "it runs manometer 9.9.9 (protocol {PROTOCOL}), and this is {PROGRAM} (protocol {PROTOCOL}): install the same version there"
         )
     );
-    // A program of the future may say more.
+    // A future version may send more.
     let why = start(Box::new(|liar| {
         liar.say(&json!({ "Hello": { "protocol": PROTOCOL + 1, "version": PROGRAM, "mood": "good" } }));
     }));

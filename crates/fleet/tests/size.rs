@@ -1,4 +1,4 @@
-//! A thousand light agents on one leader: everything arrives, merging keeps up, and what it takes of memory is bounded.
+//! A thousand light agents with one coordinator: everything arrives, merging keeps up, and memory use is bounded.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -15,10 +15,10 @@ use support::*;
 
 const AGENTS: usize = 1000;
 const INTERVALS: u32 = 5;
-/// Agents for one thread of the process that plays them.
+/// Agents per thread of the process that simulates them.
 const EACH: usize = 50;
 
-/// What agent `number` counts in an interval: latencies of about 100 µs to 1 ms, other ones each time.
+/// The counts of agent `number` in an interval: latencies of about 100 µs to 1 ms, different each time.
 fn interval(number: usize, index: u32) -> Interval {
     let (start_ns, length_ns) = (u64::from(index) * 200_000_000, 200_000_000);
     let mut interval = Interval { index, start_ns, length_ns, ..Interval::default() };
@@ -32,7 +32,7 @@ fn interval(number: usize, index: u32) -> Interval {
     interval
 }
 
-/// Plays [`EACH`] agents in one thread: everything comes in one order, so that one after the other can be served.
+/// Simulates [`EACH`] agents in one thread: everything arrives in one order, so they can be served one after another.
 fn play(path: &std::path::Path, first: usize) {
     let mut agents: Vec<(usize, Liar)> = (first..first + EACH)
         .map(|number| {
@@ -72,7 +72,7 @@ fn play(path: &std::path::Path, first: usize) {
     }
 }
 
-/// The process that plays all agents: this very program, which was told where to find the leader.
+/// The process that simulates all agents: this very program, which was told where to find the coordinator.
 #[test]
 fn agents_of_another_process() {
     let Some(path) = std::env::var_os("FLEET_TEST_SOCKET") else { return };
@@ -84,14 +84,14 @@ fn agents_of_another_process() {
     });
 }
 
-/// Two files for each agent.
+/// Allows two descriptors per agent.
 fn allow_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
 }
 
-/// Memory of this process that is resident and its own, in KiB.
+/// Resident private memory of this process, in KiB.
 fn resident_kib() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: Vec<u64> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
@@ -145,7 +145,7 @@ fn a_thousand_agents() {
     assert!(parts.iter().all(|count| *count == INTERVALS), "every part arrives");
     let each = 200 * AGENTS as u64;
     assert_eq!(wholes, (0..INTERVALS).map(|index| (index, each)).collect::<Vec<_>>());
-    // One histogram of all says the same, to the last bit.
+    // A single histogram of everything gives the same result, to the last bit.
     let mut single = Histogram::new();
     for number in 0..AGENTS {
         (0..INTERVALS)

@@ -1,4 +1,4 @@
-//! Host groups of agents behind real pipes: what they hand in is what they measured, all of it, from one start to one end.
+//! Host groups of agents behind real pipes: their results are complete and exact, with one start and one end.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -44,7 +44,7 @@ fn what_is_merged_is_the_sum_of_the_parts() {
     let order = orders(&host_group, &measure(2.5));
     let result = host_group.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
     assert_eq!(events.lost(), []);
-    // Each part is what the agent itself saw, bit by bit; the whole has all of them.
+    // Each part is what the agent itself measured, bit by bit; the whole is the sum of all.
     let mut all = Histogram::new();
     for (hand, part) in hands.iter().zip(&parts) {
         let own = hand.seen.lock().unwrap();
@@ -63,7 +63,7 @@ fn what_is_merged_is_the_sum_of_the_parts() {
     assert_eq!(quantiles(&total.service), quantiles(&all));
     assert!(total.ok.abs_diff(3000 * 5 / 2) <= 300, "{}", total.ok);
     assert!(samples >= 3, "{samples} samples in 2.5 s of three hosts");
-    // One start, as far as clocks of one machine tell.
+    // One start, as far as the clocks of one machine can tell.
     assert!(result.parts.iter().all(|part| part.started_ns.is_some() && part.lost.is_none()));
     assert!(result.skew_uncertainty_ns > 0);
     for facts in host_group.clocks() {
@@ -84,14 +84,14 @@ fn questions_are_answered_refused_and_survived() {
     open_all(&host_group);
     let answers = host_group.act(&[0, 1], SITE, &Act::Prepare);
     assert_eq!(answers, [(0, Ok(Reply::Entered { new: true })), (1, Ok(Reply::Entered { new: true }))]);
-    // Only who is named is asked.
+    // Only the given members are contacted.
     assert_eq!(host_group.act(&[1], SITE, &Act::Facts).len(), 1);
     for (_, answer) in host_group.act(&[0, 1], SITE, &Act::Adopt) {
         assert!(
             matches!(answer, Err(Trouble::Refused(HostRefusal { text, .. })) if text.contains("prepare it first"))
         );
     }
-    // A hand that panics has said no; the agent lives on.
+    // A panicking executor counts as a refusal; the agent lives on.
     for (_, answer) in host_group.act(&[0, 1], SITE, &Act::RemoveAll) {
         assert!(
             matches!(answer, Err(Trouble::Refused(HostRefusal { text, .. })) if text.contains("nothing to remove"))
@@ -132,7 +132,7 @@ fn stopping_and_finishing_reach_all() {
     let order = orders(&host_group, &measure(3600.0));
     let result = host_group.run_stage(order.clone(), nothing_beside(), &control, &mut observer).unwrap();
     let windows: Vec<_> = result.parts.iter().map(|part| part.result.window_ns).collect();
-    // On a busy machine the word may come late; then the window is longer, and the same for all.
+    // On a busy machine the message may arrive late; then the window is longer, and the same for all.
     assert!(windows[0] >= 1_100_000_000 && windows.iter().all(|window| *window == windows[0]), "{windows:?}");
     assert!(!result.whole.stopped);
     let stop = control.clone();
@@ -163,11 +163,11 @@ fn two_stages_of_a_group_start_together() {
         (run(0), other.join().unwrap())
     });
     let apart = one.whole.started_ns.abs_diff(two.whole.started_ns);
-    // Late threads begin late; but far from the 200 ms between the orders.
+    // Threads may start late, but far less than the 200 ms between the orders.
     assert!(apart < 150_000_000, "{apart} ns apart");
 }
 
-/// A host group on virtual clocks; how many intervals until the end, and what was counted.
+/// A host group on virtual clocks; returns the intervals up to the end, and the result.
 fn simulate(host_group: &HostGroup, last: u32) -> (Vec<(u32, u64)>, fleet::HostGroupResult) {
     let control = Control::new();
     let mut seen = Vec::new();
@@ -242,7 +242,7 @@ fn hosts_that_booted_at_other_times_start_at_one_moment() {
     let result = host_group.run_stage(order, nothing_beside(), &Control::new(), &mut |_| {}).unwrap();
     let starts: Vec<u64> = result.parts.iter().map(|part| part.started_ns.unwrap()).collect();
     let apart = starts[0].abs_diff(starts[1]);
-    // The honest agent's thread may be late on a busy machine, the clocks are not.
+    // The agent's thread may be late on a busy machine, its clock is not.
     assert!(apart < 200_000_000, "{apart} ns apart");
     assert!(
         result.skew_uncertainty_ns > 0 && result.start_skew_ns < 200_000_000 + result.skew_uncertainty_ns
@@ -250,7 +250,7 @@ fn hosts_that_booted_at_other_times_start_at_one_moment() {
     let now = reactor::clock::now_ns();
     let far = host_group.clocks()[1].unwrap();
     let truth = other_clock(now) as i64 - now as i64;
-    // What passes between the two readings of the time is far below.
+    // The time between the two clock readings is far below this.
     assert!(far.offset_ns.abs_diff(truth) <= far.uncertainty_ns + 1_000_000, "{far:?}, and not {truth}");
     assert_eq!(events.lost(), []);
 }

@@ -1,4 +1,4 @@
-//! Against the simulated array: every version of both generations, paging, sessions that expire, trust.
+//! Tests against the simulated array: every version of both generations, paging, expiring sessions, trust.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -31,7 +31,7 @@ fn speaking(versions: &[&str]) -> Array {
     Array::start(config).unwrap()
 }
 
-/// Opens, lists, creates, removes and closes; the array must be as it was.
+/// Opens, lists, creates, removes and closes; afterwards the array must be as before.
 fn whole_run(array: &Array) -> Targets {
     let before = array.state();
     let scene = Scene::new();
@@ -106,7 +106,7 @@ fn one_address_a_subnet_and_no_disabled_one() {
 
 #[test]
 fn listings_of_many_pages_are_read_whole() {
-    // Arrays answer a page at a time whatever is asked for; this is more than one page has.
+    // Arrays return one page at a time regardless of the request; this exceeds one page.
     let mut config = Config::loopback();
     for subnet in 0..12_u8 {
         for host in 1..=100_u8 {
@@ -115,7 +115,7 @@ fn listings_of_many_pages_are_read_whole() {
                 &format!("many{subnet}-{host:03}"),
                 &format!("many{subnet:02}"),
             );
-            // Listed like any other in the middle of the pages, but nothing has to listen.
+            // Listed like any other in the middle of the pages, but without a listener.
             address.enabled = false;
             config.data.push(address);
         }

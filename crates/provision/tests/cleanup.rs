@@ -1,4 +1,4 @@
-//! `cleanup` finishes what dead runs left: what their journals name, and nothing else.
+//! `cleanup` removes what dead runs left: what their journals list, and nothing else.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -22,7 +22,7 @@ const OPTIONS: CleanupOptions = CleanupOptions {
     time_limit: Duration::from_secs(600),
 };
 
-/// Notes what it is asked for.
+/// Records what it is asked for.
 #[derive(Default)]
 struct Noting {
     asked: Vec<String>,
@@ -47,13 +47,13 @@ impl Helper for Noting {
     }
 }
 
-/// The journal as a killed process leaves it: its text, with nobody holding the lock.
+/// The journal as a killed process leaves it: its text, with the lock released.
 fn killed(scene: Scene, session: Option<provision::ArraySession>) -> (tempfile::TempDir, Journal) {
     let text = scene.text();
     let path = scene.run.path().to_owned();
     let Scene { directory, journal, run } = scene;
-    // A killed process neither drops nor removes; forgetting the session leaks its lock, so that the
-    // journal is copied to a place of its own.
+    // A killed process neither drops nor removes; forgetting the session leaks its lock, so the journal is copied to a
+    // place of its own.
     std::mem::forget(session);
     std::mem::forget(run);
     let dead = directory.path().join("dead");
@@ -92,7 +92,7 @@ fn a_killed_run_is_finished_and_a_second_cleanup_finds_nothing() {
         let mut helper = Noting::default();
         let (report, said) = clean(&journal, &mut helper);
         assert_eq!(report, CleanupReport { cleaned: vec!["abcdefgh".into()], ..CleanupReport::default() });
-        // What lies in the file system and the bucket goes with them.
+        // The contents of the file system and the bucket are removed with them.
         assert_eq!(helper.asked, ["token http"]);
         assert!(
             said.iter().any(|line| line.contains("bucket manometer-abcdefgh is to be removed")),
@@ -140,7 +140,7 @@ fn a_bucket_that_must_be_empty_is_emptied_with_a_fresh_key() {
     let store = Store::default();
     let shared = store.clone();
     let fake = Fake::logged_in(&["2.0"], move |seen| {
-        // Without knowing more of the data path: it counts as emptied once a second key was made.
+        // Simplified, without the data path: the bucket counts as emptied once a second key was created.
         let destroys = seen.method == "PATCH" && seen.path().ends_with("/buckets");
         if destroys && !shared.listing().iter().any(|object| object.ends_with("/PSFBKEY")) {
             return Reply::error(400, "Bucket is not empty.", "");
@@ -151,7 +151,7 @@ fn a_bucket_that_must_be_empty_is_emptied_with_a_fresh_key() {
     let mut session = scene.open(&fake.management()).unwrap();
     session.create(&BOTH()).unwrap();
     scene.run.record_place(&s3_place("manometer-abcdefgh")).unwrap();
-    // As if the key had gone before the process was killed.
+    // As if the key had been removed before the process was killed.
     let keys = |seen: &support::Seen| seen.path().ends_with("access-keys");
     let delete = support::Seen {
         method: "DELETE".into(),
@@ -193,7 +193,7 @@ fn a_journal_that_ends_anywhere_is_read() {
         let mut helper = Noting::default();
         let (report, _) = clean(&journal, &mut helper);
         assert_eq!(report.failures, [""; 0], "cut at {cut}");
-        // A line that is not whole was never acted upon; a whole one may have been.
+        // An incomplete line was never acted upon; a complete one may have been.
         let announced = whole[..cut].matches('\n').count().saturating_sub(1);
         assert_eq!(helper.asked.len(), announced, "cut at {cut}");
         assert_eq!(files(&journal), 0, "cut at {cut}");
@@ -207,7 +207,7 @@ fn a_torn_line_is_not_continued_by_the_next_one() {
     let directory = tempfile::tempdir().unwrap();
     let journal = Journal::open(directory.path()).unwrap();
     std::fs::write(directory.path().join("abcdefgh.jsonl"), scene.text() + "{\"intend\":{\"n\":1,").unwrap();
-    // The first clean-up fails and writes nothing, the second one succeeds and writes behind the torn line.
+    // The first cleanup fails and writes nothing, the second one succeeds and appends after the torn line.
     for (refuse, left) in [(true, 1), (false, 0)] {
         let (report, _) = clean(&journal, &mut Noting { refuse, ..Noting::default() });
         assert_eq!((report.failures.len(), files(&journal)), (left, left), "{report:?}");
@@ -276,7 +276,7 @@ fn an_empty_journal_vanishes_with_its_run() {
     assert!(!path.exists());
 }
 
-/// A run's journal whose lock is let go although things are outstanding, as when its process dies.
+/// A run's journal whose lock is released with resources outstanding, as when its process dies.
 fn dead_run(made: impl FnOnce(&provision::Run)) -> (tempfile::TempDir, Journal, RunId) {
     let directory = tempfile::tempdir().unwrap();
     let journal = Journal::open(directory.path()).unwrap();
@@ -287,7 +287,7 @@ fn dead_run(made: impl FnOnce(&provision::Run)) -> (tempfile::TempDir, Journal, 
     (directory, journal, id)
 }
 
-/// The entry of a place that is not settled.
+/// The unsettled entry of a place.
 fn entry_of(run: &provision::Run, place: &RecordedPlace) -> Option<EntryId> {
     run.find_place(|known| known == place).map(|(id, _)| id)
 }
@@ -312,7 +312,7 @@ fn an_interrupted_run_knows_its_places_again() {
     run.removed(entry_of(&run, &nfs).unwrap()).unwrap();
     run.finish().unwrap();
     drop(run);
-    // Nothing was left, so that the journal is gone: it is begun anew under the same id.
+    // Nothing was left, so the journal was deleted: it is started again under the same id.
     let run = journal.reopen(&id).unwrap();
     assert_eq!((run.id(), run.remaining().len()), (&id, 0));
 }
@@ -362,7 +362,7 @@ fn a_journal_of_a_later_format_is_named_and_left_alone() {
     assert_eq!(files(&journal), 1);
 }
 
-/// Names that are not the run's are refused, each with a line; what is the run's own is cleaned all the same.
+/// Names that are not the run's are refused, with a line each; what belongs to the run is still cleaned up.
 #[test]
 fn what_does_not_bear_the_runs_name_is_never_touched() {
     let foreign = [
@@ -411,7 +411,7 @@ fn what_does_not_bear_the_runs_name_is_never_touched() {
     assert_eq!(store.listing(), before, "what is ours is gone, what is theirs is there");
     assert_eq!(files(&journal), 1, "the journal stays and says so again");
     assert_eq!(clean(&journal, &mut helper).0.failures.len(), foreign.len());
-    // Only forgetting ends it.
+    // Only forgetting removes it.
     let forgotten = forget(&journal, &"abcdefgh".parse().unwrap()).unwrap();
     assert_eq!((forgotten.not_removed.len(), forgotten.unreadable), (foreign.len(), None));
     assert_eq!(files(&journal), 0);

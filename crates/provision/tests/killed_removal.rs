@@ -1,4 +1,4 @@
-//! A run that is killed while it removes what it made: the next clean-up finishes it, wherever it was.
+//! A run killed while it removes what it created: the next cleanup completes it, at whatever point it was.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -13,7 +13,7 @@ use support::places::{nfs_place, s3_place};
 use support::store::Store;
 use support::{Fake, Scene, TOKEN};
 
-/// Has the token, and is asked for nothing else.
+/// Supplies the token, and is asked for nothing else.
 struct TokenOnly;
 
 impl Helper for TokenOnly {
@@ -57,7 +57,7 @@ fn a_removal_that_was_killed_anywhere_is_finished() {
     }
 }
 
-/// A journal of a version that noted the user before the key.
+/// A journal of a version that recorded the user before the key.
 #[test]
 fn a_key_whose_user_is_gone_does_not_keep_a_journal() {
     let fake = Fake::logged_in(&["2.29"], |_| support::Reply::Json(200, serde_json::json!({ "items": [] })));

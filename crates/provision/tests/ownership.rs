@@ -1,4 +1,4 @@
-//! What is ours is removed whatever happens; what is not ours is never touched.
+//! What is ours is always removed; what is not ours is never touched.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -16,7 +16,7 @@ use support::{Fake, Reply, Scene};
 const NAME: &str = "manometer-abcdefgh";
 const BOTH: fn() -> Wanted = || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
 
-/// An array on which `strike` may answer in the store's place.
+/// An array on which `strike` may answer instead of the store.
 fn array(
     store: &Store,
     mut strike: impl FnMut(&support::Seen, &Store) -> Option<Reply> + Send + 'static,
@@ -84,7 +84,7 @@ fn a_creation_that_is_done_but_never_answered_is_removed() {
         assert!(store.listing().iter().any(|object| object.starts_with(resource)));
         session.remove().unwrap();
         assert_eq!(store.listing(), [""; 0], "{resource}");
-        // It was asked for once only: nobody knows whether a second request would have met the first.
+        // It was requested only once: a second request might have conflicted with the first.
         let posts =
             fake.lines().iter().filter(|line| line.starts_with("POST") && line.contains(resource)).count();
         assert_eq!(posts, 1);
@@ -156,7 +156,7 @@ fn dropping_a_session_removes_what_it_created_also_in_a_panic() {
 fn removal_is_tried_again_after_passing_failures() {
     let store = Store::default();
     let struck = Arc::new(Mutex::new(std::collections::HashSet::new()));
-    // Every removing call fails the first time: half of them after having done it.
+    // Every removing call fails the first time, half of them after taking effect.
     let fake = array(&store, move |seen, store| {
         let first =
             seen.method != "GET" && seen.method != "POST" && struck.lock().unwrap().insert(seen.line());
@@ -220,7 +220,7 @@ fn answers_of_any_shape_end_in_an_error_and_what_exists_is_still_removed() {
     ];
     for shape in shapes {
         for resource in resources {
-            // Answers to looks and to the creation of keys matter; other answers are not looked into.
+            // Only responses to queries and to key creation matter; others are ignored.
             let method = if resource == "object-store-access-keys" { "POST" } else { "GET" };
             let store = Store::default();
             let healthy = Arc::new(AtomicUsize::new(0));
@@ -253,7 +253,7 @@ fn nothing_is_created_without_a_journal() {
     let fake = array(&store, |_, _| None);
     let scene = Scene::new();
     let mut session = scene.open(&fake.management()).unwrap();
-    // Writing fails from now on: the descriptor is replaced by one that is full.
+    // Writing fails from now on: the descriptor is replaced by one of /dev/full.
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let path = std::fs::canonicalize(scene.run.path()).unwrap();
     let ours = std::fs::read_dir("/proc/self/fd").unwrap().find_map(|entry| {
@@ -271,7 +271,7 @@ fn nothing_is_created_without_a_journal() {
 
 fn replace_descriptor(with: &std::fs::File, descriptor: i32) {
     use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
-    // SAFETY: the descriptor was just found open in this process, and is given back (into_raw_fd) to its owner.
+    // SAFETY: the descriptor was just found open in this process, and is returned (into_raw_fd) to its owner.
     let mut target = unsafe { OwnedFd::from_raw_fd(descriptor) };
     rustix::io::dup2(with.as_fd(), &mut target).unwrap();
     let _ = target.into_raw_fd();

@@ -1,4 +1,4 @@
-//! What is sent, version by version: checked against what the vendor's SDKs send.
+//! The requests sent in each version, compared with those of the vendor's SDKs.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,7 +11,7 @@ use support::{Fake, Scene};
 
 const BOTH: fn() -> Wanted = || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
 
-/// Creates and removes everything in one API version; the requests made.
+/// Creates and removes everything in one API version; returns the requests.
 fn whole_run(version: &str) -> Vec<String> {
     let store = Store::default();
     let shared = store.clone();

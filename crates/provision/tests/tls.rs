@@ -1,4 +1,4 @@
-//! Whom the client trusts, with real handshakes.
+//! Which certificates the client trusts, tested with real handshakes.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use support::{Scene, TOKEN};
 
-/// A certificate for 127.0.0.1, its key, and the PEM text of what vouches for it.
+/// A certificate for 127.0.0.1, its key, and the PEM text of its issuer.
 struct Identity {
     certificate: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
@@ -53,7 +53,7 @@ fn signed_by_an_authority(names: &[&str]) -> Identity {
     }
 }
 
-/// A server with this identity, which refuses every token.
+/// A server with this identity, which rejects every token.
 fn serve(identity: &Identity) -> SocketAddr {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
@@ -70,7 +70,7 @@ fn serve(identity: &Identity) -> SocketAddr {
             let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
             let mut stream = StreamOwned::new(connection, stream.unwrap());
             let mut request = [0; 4096];
-            // A client that does not trust the certificate leaves here.
+            // A client that does not trust the certificate disconnects here.
             let Ok(count) = stream.read(&mut request) else { continue };
             let answer = if request[..count].starts_with(b"GET /api/api_version") {
                 "HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{\"versions\":[\"2.0\"]}"
@@ -83,7 +83,7 @@ fn serve(identity: &Identity) -> SocketAddr {
     address
 }
 
-/// How far the client gets: to the login, which is refused, if the certificate is trusted.
+/// How far the client gets: if it trusts the certificate, to the login, which is rejected.
 fn knock(address: &str, trust: Trust) -> Result<(), String> {
     let management = Management {
         address: address.into(),
@@ -100,7 +100,7 @@ fn knock(address: &str, trust: Trust) -> Result<(), String> {
     }
 }
 
-/// The fingerprint that an error names.
+/// The fingerprint in an error message.
 fn fingerprint_in(text: &str) -> String {
     let at = text.find("--tls-fingerprint ").unwrap() + "--tls-fingerprint ".len();
     text[at..].chars().take_while(char::is_ascii_hexdigit).collect()
@@ -153,7 +153,7 @@ fn a_certificate_of_a_known_authority_for_another_name_is_refused() {
     assert!(text.contains("array.example") && text.contains("--tls-fingerprint"), "{text}");
 }
 
-/// As the factory makes them, and as `openssl req -x509` does, which calls them authorities.
+/// Both as on new arrays, and as made by `openssl req -x509`, which marks them as authorities.
 #[test]
 fn a_certificate_in_the_ca_file_must_be_valid_now_and_bear_the_name() {
     let directory = tempfile::tempdir().unwrap();

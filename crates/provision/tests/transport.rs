@@ -1,4 +1,4 @@
-//! Servers that misbehave: each gives a named error, in bounded time and memory.
+//! Misbehaving servers: each causes a named error, in bounded time and memory.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

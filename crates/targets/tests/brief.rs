@@ -1,4 +1,4 @@
-//! Experiments without a file: what a URL and flags stand for, and that the reader of files reads it.
+//! Experiments without a file: what a URL and flags expand to, and that the file reader accepts it.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use experiment::{Access, BriefExperiment, Prepare, Settings, SteadyRule, is_url};
@@ -75,7 +75,7 @@ fn lists_make_a_matrix() {
     assert_eq!((&cell.steady, cell.stages.measure_at_most_s), (&SteadyRule::None, 30.0));
 }
 
-/// The page cache of this client is not what somebody wants to measure who says nothing of it.
+/// Users who do not mention this client's page cache do not want to measure it.
 #[test]
 fn files_are_read_past_the_page_cache_unless_asked_otherwise() {
     let direct = |brief: &BriefExperiment| {
@@ -130,7 +130,7 @@ fn objects_that_are_moved_whole_are_got_and_put() {
     );
 }
 
-/// A stat of one file of 1 GiB would ask for the same inode again and again, after a long preparation.
+/// A stat of one 1 GiB file would query the same inode again and again, after a long preparation.
 #[test]
 fn names_are_looked_up_among_many_small_files() {
     for (url, files) in [("nfs://filer/export", 1000), ("s3://b?endpoint=http://h:9", 1000), ("sim:", 1)] {
@@ -143,7 +143,7 @@ fn names_are_looked_up_among_many_small_files() {
     assert_eq!(plan(&given).cells[0].workload.files(), 7);
 }
 
-/// To fill a device before it is read would destroy what it holds.
+/// Filling a device before reading it would destroy its data.
 #[test]
 fn a_device_that_is_only_read_is_not_filled() {
     let prepare = |read: &str| {
@@ -175,7 +175,7 @@ fn values_in_braces_mean_what_they_mean_in_a_file() {
     );
 }
 
-/// Faults have the words that a file's have, and name what was typed.
+/// Faults have the same wording as for a file, and name what was typed.
 #[test]
 fn faults_name_the_flag() {
     insta::assert_snapshot!(faults(&BriefExperiment { block_size: some("4KiB,4QiB"), ..brief("sim:") }), @r#"
@@ -238,7 +238,7 @@ fn a_commented_experiment_is_the_same_one() {
         let read = commented.parse(&Settings::of(targets::kinds()));
         let read = read.unwrap_or_else(|faults| panic!("\n{}\n{faults}", commented.as_str()));
         assert_eq!(read, plan(&brief), "{}", commented.as_str());
-        // What is offered is right, too.
+        // The suggested alternatives are valid, too.
         let offered = commented
             .as_str()
             .lines()
@@ -253,7 +253,7 @@ fn a_commented_experiment_is_the_same_one() {
 }
 
 proptest! {
-    /// Whatever is typed ends as a plan or as faults; what is not in braces is never taken for YAML.
+    /// Any input ends as a plan or as faults; text without braces is never parsed as YAML.
     #[test]
     fn whatever_is_typed_is_read_or_refused(
         url in prop_oneof![Just("sim:".to_owned()), Just("nfs://h/e".to_owned()), "\\PC{0,20}"],

@@ -1,4 +1,4 @@
-//! A plan of jobs written as an experiment file makes the same plan again.
+//! A plan of jobs, written as an experiment file, gives the same plan again.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -143,7 +143,7 @@ fn a_plan_of_jobs_comes_back() {
             cell(2, "three", full(), group(1)),
         ],
     };
-    // How it is printed differs in the last digit at most, so it is the values that are compared.
+    // Printing may change the last digit at most, so values are compared.
     assert_eq!(again(&plan), plan);
     assert_eq!(again(&again(&plan)), plan);
 }

@@ -1,11 +1,11 @@
-//! Every example in `examples/experiments` makes a plan.
+//! Every example in `examples/experiments` gives a plan.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use std::path::{Path, PathBuf};
 
 use experiment::{Launcher, Plan, Settings, Sharing, SourceText, parse};
 
-/// The examples and what must be set for those that cannot guess it.
+/// The examples, with the settings needed by those that have no defaults.
 const SET: &[(&str, &[(&str, &str)])] = &[
     ("block-device.yaml", &[("device", "/dev/nvme1n1")]),
     ("demo-sim.yaml", &[]),
@@ -33,7 +33,7 @@ fn plan(name: &str) -> Plan {
     let set =
         SET.iter().find(|(file, _)| *file == name).unwrap_or_else(|| panic!("{name} is not in the list")).1;
     let set: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    // Where a file leaves the hosts to the command line.
+    // For files that leave the hosts to the command line.
     let twelve = Launcher::Local { count: 12 };
     let launcher = (name == "fleet-scale.yaml").then_some(&twelve);
     let settings = Settings { set: &set, launcher, ..Settings::of(targets::kinds()) };
@@ -58,7 +58,7 @@ fn every_example_makes_a_plan() {
         for cell in &plan.cells {
             println!("{name} {}", cell.name);
         }
-        // What is stored with the results reads back.
+        // What is stored with the results can be read back.
         let json = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
     }
@@ -85,7 +85,7 @@ fn the_fleets_of_the_examples_are_as_they_say() {
     assert_eq!(baseline.unwrap_or_else(|faults| panic!("{faults}")).cells.len(), 7);
 }
 
-/// The largest matrix that is allowed is read in a moment, not in minutes.
+/// The largest allowed matrix is read in a moment, not in minutes.
 #[test]
 fn the_largest_matrix_is_read() {
     let list = |n: u64| (1..=n).map(|value| value.to_string()).collect::<Vec<_>>().join(", ");
@@ -103,7 +103,7 @@ fn the_largest_matrix_is_read() {
     assert_eq!(points.len(), 100_000);
 }
 
-/// Whole files in the guide are right, and so are they with the matrix that the guide adds.
+/// Complete files in the guide are valid, also with the matrix that the guide adds.
 #[test]
 fn the_files_of_the_guide_are_right() {
     let guide = std::fs::read_to_string(folder().join("../../docs/experiments.md")).unwrap();
@@ -125,7 +125,7 @@ fn the_files_of_the_guide_are_right() {
             Err(faults) => panic!("\n{faults}\n{text}"),
         }
     }
-    // And that of the page on fleets.
+    // And the one on the fleet page.
     let page = std::fs::read_to_string(folder().join("../../docs/fleet.md")).unwrap();
     let parts: Vec<&str> =
         page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();

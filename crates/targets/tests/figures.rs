@@ -1,4 +1,4 @@
-//! Figures of plans against sums that were made by hand.
+//! Figures of plans compared with manual calculations.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use experiment::*;
@@ -25,7 +25,7 @@ matrix: {queue_depth: [1, 2]}
 ",
     );
     let fills: Vec<_> = plan.cell_figures(targets::kinds()).iter().map(|cell| cell.fills).collect();
-    // The first of all; the first that verifies after writes; the first of another size; the first of the old size.
+    // The very first; the first that verifies after writes; the first of another size; the first of the old size.
     assert_eq!(fills, [true, false, false, false, true, false, true, false, true, false]);
     assert_eq!(plan.bytes_to_write(targets::kinds()).fill, (4 + 4 + 8 + 4) << 20);
     assert_eq!(plan.bytes_to_write(targets::kinds()).unbounded_cells, 2);
@@ -55,10 +55,11 @@ fn studies_take_as_long_as_their_trials() {
     };
     assert_eq!(of("sweep: {rates: [1/s, 2/s, 3/s], point: 40s}"), (150.0, 150.0));
     assert_eq!(of("sweep: auto"), (412.5, 412.5));
-    // From 100 to 200 within 10 %: 100..150 (33 %), 125..150 (17 %), 137.5..150 (8 %), at worst from the lower half.
+    // From 100 to 200 within 10 %: 100..150 (33 %), 125..150 (17 %), 137.5..150 (8 %); in the worst case from the lower
+    // half.
     let (low, high) = of("find: {goal: p99 <= 1ms, from: 100/s, to: 200/s, tolerance: 10%, trial: 20s}");
     assert_eq!(low, 25.0);
-    // Each rate three times, where the first trial misses the goal.
+    // Each rate has three trials, unless the first one misses the goal.
     assert!(((2.0 + 3.0) * 75.0..=(2.0 + 4.0) * 75.0).contains(&high), "{high}");
 }
 
@@ -114,11 +115,11 @@ workloads:
   c: {ops: write, group: {number: 1}, job: {region: {size: {bytes: 4MiB}}}}
 ",
     );
-    // a: 65 s; b: up to 100 s; c: nobody knows.
+    // a: 65 s; b: up to 100 s; c: unknown.
     assert_eq!(plan.expected_seconds(), (65.0, 100.0));
     assert_eq!(plan.jobs_without_limit(), 1);
     let bytes = plan.bytes_to_write(targets::kinds());
-    // a reads a file of 1 MiB; b's two workers use a file of 2 MiB each; c makes its own.
+    // a reads a file of 1 MiB; b's two workers use a file of 2 MiB each; c creates its own.
     assert_eq!(bytes.fill, (1 + 4) << 20);
     // Half of three times 2 MiB by two workers, and 4 MiB.
     assert_eq!((bytes.load_low, bytes.load_high, bytes.unbounded_cells), (10 << 20, 10 << 20, 0));
@@ -141,12 +142,12 @@ stages: {{warm_up: 0s, measure: 10s}}
     };
     let three = of("{local: 3}");
     let bytes = three.bytes_to_write(targets::kinds());
-    // Three hosts fill 4 MiB each; the rate is that of all; each has a device.
+    // Three hosts fill 4 MiB each; the rate is the total; each has a device.
     assert_eq!((bytes.fill, bytes.load_low, bytes.whole_devices), (12 << 20, 100 * 10 * 4096, 3));
     assert_eq!(three.data_sets(targets::kinds())[0].bytes(), 12 << 20);
     let hosts: Vec<_> = three.cell_figures(targets::kinds()).iter().map(|cell| cell.hosts).collect();
     assert_eq!(hosts, [Some(3), Some(3), Some(2)]);
-    // Of an allocation nobody knows how many nodes it has: what is said is of one.
+    // The number of nodes of an allocation is unknown: the figures are for one node.
     let slurm = of("{slurm: {}}");
     assert_eq!(
         (slurm.bytes_to_write(targets::kinds()).fill, slurm.data_sets(targets::kinds())[0].hosts),

@@ -1,4 +1,4 @@
-//! What a file says of a fleet, as the plan has it; what each host makes of a target.
+//! A file's fleet section in the plan, and each host's view of a target.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use std::collections::BTreeMap;
@@ -101,12 +101,12 @@ fn the_command_lines_launcher_takes_the_files_place() {
     let settings = Settings { launcher: Some(&launcher), ..Settings::of(targets::kinds()) };
     let made = with(&format!("fleet: {{hosts: [a], sharing: common}}\n{REST}"), &settings).fleet.unwrap();
     assert_eq!((made.launcher, made.sharing), (launcher.clone(), Sharing::Common));
-    // The file need not say how agents are started, or need have no fleet at all.
+    // The file need not say how agents are started, nor have a fleet at all.
     let made = with(&format!("fleet: {{sharing: common}}\n{REST}"), &settings).fleet.unwrap();
     assert_eq!(made.sharing, Sharing::Common);
     assert_eq!(with(REST, &settings).fleet, Some(Fleet::of(launcher.clone())));
     assert_eq!(plan(REST).fleet, None);
-    // And so does its sharing.
+    // The same for its sharing.
     let settings = Settings { sharing: Some(Sharing::Disjoint), ..settings };
     let made = with(&format!("fleet: {{sharing: common}}\n{REST}"), &settings).fleet.unwrap();
     assert_eq!(made.sharing, Sharing::Disjoint);
@@ -148,7 +148,7 @@ workloads: {r: {ops: read}}
         ("nfs://10.0.0.2/n3", "4", "a{b}2"),
     ];
     assert_eq!(made, expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned())));
-    // A host that a launcher found: it has no export.
+    // A host found by a launcher: it has no export.
     let error = fleet.cell_for(targets::kinds(), cell, "n9", 3).unwrap_err();
     assert!(error.contains("\"n9\" has no variable \"export\"") && !error.contains('\n'), "{error}");
 }
@@ -232,7 +232,7 @@ fn a_scale_is_the_outermost_axis() {
     assert_eq!(numbers("fleet: {local: 6}\nscale: doubling\n"), [Some(1), Some(2), Some(4), Some(6)]);
     assert_eq!(numbers("fleet: {local: 4}\nscale: {agents: [1, 4, all]}\n"), [Some(1), Some(4)]);
     assert_eq!(numbers("fleet: {local: 1}\nscale: doubling\n"), [Some(1)]);
-    // Of an allocation nobody knows how many nodes it has.
+    // The number of nodes of an allocation is unknown.
     assert_eq!(numbers("fleet: {slurm: {}}\nscale: [2, all]\n"), [Some(2), None]);
 
     let own = "fleet: {local: 4}\nscale: doubling\ntargets: {d: 'null:'}\nworkloads:\n  a: {ops: read}\n  \

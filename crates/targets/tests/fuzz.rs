@@ -1,5 +1,5 @@
-//! Anything at all makes a plan or faults with a place, and never a panic: random bytes, and examples with words, lines
-//! and characters changed, for a time (`MANOMETER_FUZZ_SECONDS`, default 1). A failing case names its seed.
+//! Any input gives a plan or faults with a location, and never a panic: random bytes, and examples with words, lines
+//! and characters changed, for a time (`MANOMETER_FUZZ_SECONDS`, default 1). A failing case prints its seed.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 #[path = "random/mod.rs"]
@@ -12,7 +12,7 @@ use experiment::{Plan, Settings, SourceText, decode, parse};
 
 use random::Random;
 
-/// Words that mean something somewhere.
+/// Words with a meaning somewhere.
 const WORDS: &[&str] = &[
     "read",
     "write",
@@ -140,7 +140,7 @@ fn mutated(random: &mut Random, examples: &[String]) -> Vec<u8> {
     for _ in 0..=random.below(4) {
         let at = random.below(bytes.len() + 1);
         match random.below(6) {
-            // A word somewhere, or in the place of another.
+            // Inserts a word, or replaces another.
             0 => drop(bytes.splice(at..at, WORDS[random.below(WORDS.len())].bytes())),
             1 | 2 => {
                 let word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.%/".contains(byte);
@@ -148,7 +148,7 @@ fn mutated(random: &mut Random, examples: &[String]) -> Vec<u8> {
                 let to = at + bytes[at..].iter().position(|byte| !word(byte)).unwrap_or(0);
                 drop(bytes.splice(from..to.max(from), WORDS[random.below(WORDS.len())].bytes()));
             }
-            // A piece less, or twice.
+            // Removes a piece, or duplicates it.
             3 => drop(bytes.drain(at..(at + random.below(40)).min(bytes.len()))),
             4 => {
                 let piece = bytes[at..(at + random.below(80)).min(bytes.len())].to_vec();
@@ -178,7 +178,7 @@ fn check_plan(plan: &Plan, text: &str) {
         assert!(cell.stages.measure_at_least_s <= cell.stages.measure_at_most_s, "{text}");
     }
     if let Some(fleet) = &plan.fleet {
-        // What was checked beforehand does not fail later.
+        // What was checked before does not fail later.
         for (host, index) in fleet.host_names().into_iter().flatten().zip(0..).take(100) {
             for cell in plan.cells.iter().take(10) {
                 fleet
@@ -213,7 +213,7 @@ fn anything_makes_a_plan_or_faults_with_a_place() {
         let bytes = mutated(&mut random, &examples);
         let set = [("device".to_owned(), "/dev/x".to_owned()), ("server".to_owned(), "h".to_owned())];
         let launcher = experiment::Launcher::Local { count: 8 };
-        // What a --set reaches is not always there, which is a fault without a line; half of the files have none.
+        // A --set path may not exist, which is a fault without a line; half of the files get none.
         let set = if seed.is_multiple_of(2) { &set[..1 + random.below(2)] } else { &[] };
         let launcher = seed.is_multiple_of(3).then_some(&launcher);
         let settings = Settings { set, launcher, ..Settings::of(targets::kinds()) };
@@ -230,8 +230,8 @@ fn anything_makes_a_plan_or_faults_with_a_place() {
         match outcome {
             Ok(Ok(text)) => {
                 plans += 1;
-                // What can be run is not refused by an editor; a key that the matrix crosses may hold anything,
-                // and blanks of other alphabets are beyond a schema.
+                // The schema accepts every file that can run; except that a key crossed by the matrix may hold
+                // anything, and blanks of other alphabets are beyond a schema.
                 if !text.contains("matrix:")
                     && text.is_ascii()
                     && let Ok(value) = serde_saphyr::from_str::<serde_json::Value>(text)
@@ -258,6 +258,6 @@ fn anything_makes_a_plan_or_faults_with_a_place() {
             Err(_) => panic!("seed {seed} panics:\n{}", shown()),
         }
     }
-    // Mutations are small enough that some files stay right.
+    // Mutations are small enough that some files stay valid.
     assert!(plans > 0, "{seed} cases and no plan");
 }

@@ -1,4 +1,4 @@
-//! What files mean: every key, the defaults, the matrix, parameters, and what is set from outside.
+//! The meaning of files: every key, the defaults, the matrix, parameters, and settings from outside.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use std::collections::BTreeMap;
@@ -176,7 +176,7 @@ stages: {{prepare: fill-always, warm_up: 0s, measure: {{at_least: 2m, at_least_b
     let fio = SteadyRule::Fio { metric: "lat".into(), slope: false, limit: 0.01, window_s: 20.0 };
     assert_eq!((&a.steady, &b.steady), (&fio, &SteadyRule::None));
     assert_eq!((a.errors, a.cache), (ErrorPolicy::StopCellAfter(7), CacheControl::Drop));
-    // A gate belongs to the cells that it says something about.
+    // A gate belongs to the cells that it applies to.
     let texts = |cell: &Cell| cell.gates.iter().map(|gate| gate.text.clone()).collect::<Vec<_>>();
     assert_eq!(texts(a), ["read.bandwidth >= 3 GB/s", "errors == 0"]);
     assert_eq!(texts(b), ["write.max < 1s", "errors == 0"]);
@@ -185,7 +185,7 @@ stages: {{prepare: fill-always, warm_up: 0s, measure: {{at_least: 2m, at_least_b
         (Prepare::FillAlways, 10 << 30, false)
     );
     assert_eq!((a.stages.measure_at_least_s, a.stages.measure_at_most_s), (120.0, 1800.0));
-    // Without a rule the measurement lasts exactly so long.
+    // Without a rule, this is the exact duration of the measurement.
     assert_eq!((b.stages.measure_at_least_s, b.stages.measure_at_most_s), (120.0, 120.0));
 }
 
@@ -392,7 +392,7 @@ stages: {measure: 9s, warm_up: 5s}
     assert_eq!(times, [(1.0, 9.0), (1.0, 3.0)]);
 }
 
-/// Defaults are for all workloads; what does not fit one of them is left out there.
+/// Defaults are for all workloads; where one does not apply, it is ignored.
 #[test]
 fn defaults_need_not_fit_every_workload() {
     let plan = plan(
@@ -414,7 +414,7 @@ workloads:
     );
 }
 
-/// Parameters within parameters within parameters, each ten times, come to an end.
+/// Nested parameters, ten at each of several levels, are rejected in finite time.
 #[test]
 fn parameters_that_multiply_are_refused() {
     let mut text =
@@ -427,7 +427,7 @@ fn parameters_that_multiply_are_refused() {
     assert!(faults.to_string().contains("more than 10000 parameters"), "{faults}");
 }
 
-/// What a key says of a mix it says of a job, where the job does not say it itself.
+/// A mix's keys also apply to a job, where the job does not override them.
 #[test]
 fn keys_beside_a_job_say_its_parts() {
     let cell = |keys: &str| {
@@ -451,7 +451,7 @@ fn keys_beside_a_job_say_its_parts() {
     assert_eq!(beside.workload.load, inside.workload.load);
     let rated = cell("queue_depth: 4, rate: {poisson: 100/s}, backlog: 7, job: {name: w}").workload;
     assert_eq!((rated.arrivals, rated.backlog_limit), (Arrivals::Poisson { ops_per_s: 100.0 }, 7));
-    // Defaults are for those who do not say it themselves.
+    // Defaults apply where nothing more specific is given.
     let text = "targets: {d: file:///x}\ndefaults: {block_size: 64KiB, access: sequential, file_size: 1MiB}\nworkloads:\n  \
                 own: {ops: read, job: {block_sizes: {sizes: {read: {fixed: 512}}}, region: {size: {bytes: 2MiB}}}}\n  \
                 other: {ops: read, job: {name: o}}\n";

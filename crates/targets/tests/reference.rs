@@ -1,4 +1,4 @@
-//! The reference tables of docs/experiment-reference.md are made from the tables that the reader uses.
+//! The reference tables of docs/experiment-reference.md are generated from the tables that the reader uses.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 const BEGIN: &str = "<!-- reference begin -->\n";

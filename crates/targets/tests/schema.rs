@@ -1,4 +1,4 @@
-//! The checked-in JSON Schema is the one that the code makes; right files conform to it, wrong ones do not.
+//! The checked-in JSON Schema is the one that the code generates; valid files conform to it, invalid ones do not.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! URLs of all kinds of targets come apart in one reader, and what is wrong with one is a line.
+//! One parser for URLs of all kinds of targets; each problem is reported in one line.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use experiment::TargetUrl;

@@ -1,4 +1,4 @@
-//! A client that says exactly what it is told to: one blocking socket and the codecs.
+//! A client that sends exactly what it is told: one blocking socket and the codecs.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -13,10 +13,10 @@ use wire::rpc::{AUTH_SYS, AcceptStatus, Auth, AuthSys, CallHeader, Gids, ReplyBo
 use wire::xdr::{Decode, Encode, Reader, decode_all};
 use wire::{mount, portmap};
 
-/// Guards against hanging for ever; nothing here takes a second.
+/// Guards against hanging forever; nothing here takes a second.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// When something began.
+/// Start time of a measurement.
 #[derive(Clone, Copy)]
 pub struct Begun(u64);
 
@@ -78,7 +78,7 @@ impl Fixture {
     }
 }
 
-/// Runs a test on both reactors; where io_uring is refused, on epoll alone.
+/// Runs a test on both reactors; where io_uring is not permitted, on epoll only.
 pub fn on_both_reactors(test: impl Fn(&Fixture)) {
     test(&Fixture::new(reactor::BackendChoice::Epoll));
     if reactor::Reactor::open(reactor::BackendChoice::Uring).is_ok() {
@@ -100,7 +100,7 @@ impl Client {
         Self { socket, next_xid: 1, uid: 0 }
     }
 
-    /// The record of a call, mark included.
+    /// The record of a call, including the mark.
     pub fn record(
         &mut self,
         program: u32,
@@ -140,7 +140,7 @@ impl Client {
         Ok(Some(record))
     }
 
-    /// The next reply: transaction, header, results.
+    /// The next reply: transaction id, header, results.
     pub fn reply(&mut self) -> (u32, ReplyBody<'static>, Vec<u8>) {
         let record = self.receive().unwrap().expect("a reply");
         let mut reader = Reader::new(&record);

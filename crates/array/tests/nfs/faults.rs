@@ -1,4 +1,4 @@
-//! Faults that are switched on while the server runs.
+//! Faults that are activated while the server runs.
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
@@ -35,7 +35,7 @@ fn an_address_can_vanish_refuse_and_come_back() {
         fixture.faults.set(rule(Some(Unreachable::Drop)));
         until("dropping", || connect(fixture).is_err_and(|error| error.kind() == ErrorKind::TimedOut));
         assert_eq!(connect(fixture).unwrap_err().kind(), ErrorKind::TimedOut, "and it stays so");
-        // The connection that was there gets no answers any more.
+        // The existing connection gets no more replies.
         client.socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let (_, record) = client.nfs_record(Procedure::Getattr, &root);
         client.send(&record);
@@ -128,14 +128,14 @@ fn latency_is_added_to_each_call_and_not_summed_over_those_in_flight() {
         for _ in 0..calls {
             all.extend(client.nfs_record(Procedure::Getattr, &root).1);
         }
-        // More than may wait at once: the rest is read when the first have been answered.
+        // More than may be delayed at once: the rest is read once the first have been answered.
         client.send(&all);
         ok!(Attributes, (), client.reply().2);
         assert!(begun.elapsed() >= Duration::from_millis(30));
         for _ in 1..calls {
             ok!(Attributes, (), client.reply().2);
         }
-        // One after the other they would take a minute.
+        // One after another they would take a minute.
         assert!(begun.elapsed() < PATIENCE);
     });
 }

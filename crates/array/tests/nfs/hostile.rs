@@ -1,4 +1,4 @@
-//! Bytes that no client sends: valid calls with bytes changed, cut off and inserted.
+//! Bytes that no client sends: valid calls with bytes changed, truncated or inserted.
 
 use wire::nfs3::{
     Attributes, CreateArgs, CreateHow, DirArgs, FileHandle, LinkArgs, MkdirArgs, MknodArgs, MknodWhat, Name,
@@ -12,7 +12,7 @@ use crate::client::{Client, ok, on_both_reactors};
 
 const CASES: usize = 3000;
 
-/// One call of nearly every procedure, as records without their mark.
+/// One call of nearly every procedure, as records without marks.
 fn corpus(client: &mut Client, root: FileHandle) -> Vec<Vec<u8>> {
     let place = DirArgs { directory: root, name: Name(b"name") };
     let attributes = SetAttributes { size: Some(77), mode: Some(0o644), ..SetAttributes::default() };
@@ -44,7 +44,7 @@ fn corpus(client: &mut Client, root: FileHandle) -> Vec<Vec<u8>> {
     records
 }
 
-/// Bytes as they are.
+/// Bytes encoded unchanged.
 struct Bytes(Vec<u8>);
 
 impl Encode for Bytes {
@@ -61,7 +61,7 @@ fn mutate(random: &mut fastrand::Rng, record: &[u8]) -> Vec<u8> {
             0 => bytes.truncate(at),
             1 => bytes.insert(at.min(bytes.len()), random.u8(..)),
             2 => bytes.splice(at.min(bytes.len()).., random.u32(..).to_be_bytes()).for_each(drop),
-            // Lengths and counts are words: these meet their borders.
+            // Lengths and counts are words: this sets them to boundary values.
             3 => {
                 let word = [u32::MAX, 1 << 31, 0, 1, 1 << 20, 65].map(u32::to_be_bytes)[random.usize(0..6)];
                 let at = at & !3;
@@ -89,7 +89,7 @@ fn whatever_comes_is_answered_or_ends_the_connection() {
         for case in 0..CASES {
             let record = mutate(&mut random, &records[case % records.len()]);
             client.send(&(record.len() as u32 | LAST_FRAGMENT).to_be_bytes());
-            // The server may close before all is sent.
+            // The server may close the connection before everything is sent.
             let _ = std::io::Write::write_all(&mut client.socket, &record);
             match client.receive() {
                 Ok(Some(_)) => answered += 1,
@@ -107,7 +107,7 @@ fn whatever_comes_is_answered_or_ends_the_connection() {
         assert!(answered > CASES / 4 && closed > 0, "{answered} answered, {closed} closed");
         let mut client = fixture.connect();
         ok!(Attributes, (), client.nfs(Procedure::Getattr, &root));
-        // Nothing of it got into the accounts.
+        // Space accounting is unaffected.
         fixture.files.destroy("fs").unwrap();
         fixture.files.eradicate("fs").unwrap();
         assert_eq!(fixture.capacity.used(), 0);

@@ -1,4 +1,4 @@
-//! The array's NFS side, driven by a client that says exactly what it is told to.
+//! The array's NFS side, tested with a client that sends exactly what it is told.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -54,7 +54,7 @@ fn all_addresses_and_threads_show_the_same_files() {
         NfsServer::start(&files, &FaultHandle::default(), &[*one], settings).is_err(),
         "the ports are taken"
     );
-    // The same port for both programs, once it is known.
+    // Both programs on the same port, once it is known.
     let shared = NfsEndpoint { mount_port: two.nfs_port, portmap_port: 0, ..*two };
     drop(server);
     let server = NfsServer::start(&files, &FaultHandle::default(), &[shared], settings).unwrap();

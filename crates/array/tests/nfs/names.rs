@@ -94,7 +94,7 @@ fn access_follows_the_mode() {
             ok!(AccessOk, Option<Attributes>, results).access
         };
         assert_eq!(granted(0), 0x1f);
-        // The group is 0 for everybody here.
+        // Everyone's group is 0 here.
         assert_eq!(granted(5), AccessArgs::READ | AccessArgs::LOOKUP);
     });
 }

@@ -1,4 +1,4 @@
-//! READ, WRITE, COMMIT and what goes with them.
+//! READ, WRITE, COMMIT and related behaviour.
 
 use array::files::Options;
 use wire::nfs3::{
@@ -81,8 +81,8 @@ fn many_writes_and_reads_may_be_in_flight() {
             ok!(WriteOk, WccData, client.reply().2);
         }
         sender.join().unwrap();
-        // All reads are asked for before the first answer is looked at: the server holds no more than a
-        // few buffers of them.
+        // All reads are requested before the first reply is read: the server holds no more than a few buffers of
+        // replies.
         for number in 0..16 {
             let args = ReadArgs { file, offset: number << 20, count: 1 << 20 };
             let (_, record) = client.nfs_record(Procedure::Read, &args);

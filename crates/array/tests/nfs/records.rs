@@ -1,4 +1,4 @@
-//! What comes over the wire: pipelining, fragments, garbage.
+//! The wire format: pipelining, fragments, garbage.
 
 use wire::nfs3::{self, Attributes, FileHandle, Procedure};
 use wire::rpc::{AcceptStatus, Auth, AuthStatus, CallHeader, LAST_FRAGMENT, ReplyBody};
@@ -35,7 +35,7 @@ fn pipelined_calls_are_all_answered_in_order() {
     });
 }
 
-/// Cuts a record into fragments of these sizes, then the rest.
+/// Splits a record into fragments of these sizes, then the rest.
 fn fragmented(record: &[u8], sizes: &[usize]) -> Vec<u8> {
     let mut rest = &record[4..];
     let mut out = Vec::new();
@@ -59,7 +59,7 @@ fn fragments_are_put_together_however_they_arrive() {
             let (next, whole) = client.nfs_record(Procedure::Getattr, &root);
             let mut bytes = fragmented(&record, sizes);
             bytes.extend(whole);
-            // In drops of seven bytes, so that marks are torn as well.
+            // Seven bytes at a time, so that marks are split as well.
             for drop in bytes.chunks(7) {
                 client.send(drop);
             }
@@ -75,7 +75,7 @@ fn a_record_beyond_the_bound_closes_the_connection() {
         let mut client = fixture.connect();
         client.send(&(LAST_FRAGMENT | 0x7fff_ffff).to_be_bytes());
         assert!(matches!(client.receive(), Ok(None) | Err(_)), "the stream ends");
-        // The same in fragments that are small one by one.
+        // The same in fragments that are each small.
         let mut client = fixture.connect();
         let fragment = [&(256u32 << 10).to_be_bytes()[..], &vec![0; 256 << 10]].concat();
         for _ in 0..8 {
@@ -104,13 +104,13 @@ fn garbage_is_refused_by_name() {
             assert_eq!((answered, status(body)), (xid, AcceptStatus::GarbageArguments));
         }
         ok!(Attributes, (), client.nfs(Procedure::Getattr, &root));
-        // Not even a call's header: there is nobody to answer.
+        // Not even a call's header: there is nothing to reply to.
         client.send(&[0x80, 0, 0, 8, 1, 2, 3, 4, 0, 0, 0, 9]);
         assert_eq!(client.receive().unwrap(), None);
     });
 }
 
-/// Bytes as they are.
+/// Bytes encoded unchanged.
 struct Raw(Vec<u8>);
 
 impl Encode for Raw {
@@ -159,7 +159,7 @@ fn many_clients_are_served_at_once_and_may_leave_at_any_time() {
             let (_, record) = client.nfs_record(Procedure::Getattr, &root);
             client.send(&record);
         }
-        // Every second one leaves without waiting, some in the middle of a record.
+        // Every second client disconnects without waiting, some in the middle of a record.
         let mut staying = Vec::new();
         for (number, mut client) in clients.into_iter().enumerate() {
             if number % 2 == 0 {

@@ -1,4 +1,4 @@
-//! Management calls that fail, hang or lose their answers, and sessions that expire.
+//! Management calls that fail, hang or lose their responses, and sessions that expire.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::http::{receive, send};
 use super::{Client, message, plain};
 
-/// A fault of the first creation of an account.
+/// A fault in the first creation of an account.
 fn creation(then: StepAction) -> FaultPlan {
     let calls = Match { method: Some("POST".into()), path: Some("*/object-store-accounts".into()) };
     FaultPlan {
@@ -60,7 +60,7 @@ fn steps_are_counted_from_when_the_plan_was_put_in_force() {
     let third = StepRule { calls: Match::default(), at: Some(3), then: StepAction::Fail, status: None };
     let faults = FaultPlan { management: vec![third], ..FaultPlan::default() };
     let array = Array::start(Config { faults: faults.clone(), ..plain() }).unwrap();
-    // The login is the first.
+    // The login is the first call.
     let client = Client::open(&array);
     let statuses = |count: usize| -> Vec<u16> {
         (0..count).map(|_| client.call("GET", "1.12/arrays", &Value::Null).0).collect()

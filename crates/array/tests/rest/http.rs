@@ -1,4 +1,4 @@
-//! A small blocking HTTP client: one request a connection, everything visible to the test.
+//! A small blocking HTTP client: one request per connection, everything visible to the test.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,14 +7,14 @@ use std::time::Duration;
 /// Guards against hangs only.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     /// Status code.
     pub status: u16,
     /// Headers, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body, whole.
+    /// The complete body.
     pub body: Vec<u8>,
 }
 
@@ -30,7 +30,7 @@ impl Answer {
     }
 }
 
-/// Sends a request and reads the answer to its end.
+/// Sends a request and reads the whole response.
 pub fn request(
     to: SocketAddr,
     method: &str,
@@ -61,7 +61,7 @@ pub fn send(
     stream.write_all(body)
 }
 
-/// Reads an answer from a connection that stays open.
+/// Reads a response from a connection that stays open.
 pub fn receive(stream: &mut TcpStream, head_only: bool) -> io::Result<Answer> {
     let mut head = Vec::new();
     let mut byte = [0];
@@ -82,7 +82,7 @@ pub fn receive(stream: &mut TcpStream, head_only: bool) -> io::Result<Answer> {
     let mut body = Vec::new();
     if !head_only {
         if find("transfer-encoding").is_some() {
-            // Only small XML comes in chunks; the test does not care where they end.
+            // Only small XML arrives in chunks; the test does not depend on their boundaries.
             let mut byte = [0];
             while !body.ends_with(b"\r\n0\r\n\r\n") && body != b"0\r\n\r\n" {
                 if stream.read(&mut byte)? == 0 {

@@ -32,14 +32,14 @@ impl Client {
         Self { to, session: answer.header("x-auth-token").unwrap().to_owned() }
     }
 
-    /// A call on a resource; the connection may end without an answer.
+    /// A call on a resource; the connection may end without a response.
     pub fn try_call(&self, method: &str, resource: &str, body: &Value) -> std::io::Result<Answer> {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let headers = [("x-auth-token", self.session.as_str()), ("x-request-id", "7")];
         request(self.to, method, &format!("/api/{resource}"), &headers, body.as_bytes())
     }
 
-    /// A call that is answered: status and body.
+    /// A call that gets a response: status and body.
     pub fn call(&self, method: &str, resource: &str, body: &Value) -> (u16, Value) {
         let answer = self.try_call(method, resource, body).unwrap();
         assert_eq!(answer.header("x-request-id"), Some("7"));
@@ -176,7 +176,7 @@ fn the_certificate_has_the_fingerprint_that_is_told() {
     let sum: String = Sha256::digest(&certificate).iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(array.fingerprint(), Some(sum.as_str()));
     assert!(array.management_url().starts_with("https://127.0.0.1:"));
-    // Plain text gets no answer from a TLS listener.
+    // A TLS listener does not respond to plain text.
     assert!(request(array.management_address(), "GET", "/api/api_version", &[], b"").is_err());
 
     // The same certificate from files has the same fingerprint.

@@ -1,4 +1,4 @@
-//! Faults of the path between an S3 client and the array.
+//! Faults on the path between an S3 client and the array.
 
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
@@ -22,7 +22,7 @@ fn unreachable(stage: &Stage, how: Unreachable) -> FaultPlan {
     plan(PathRule { address, unreachable: Some(how), ..PathRule::default() })
 }
 
-/// How connecting to the second address ends within a fifth of a second: an error, or silence afterwards.
+/// Outcome of connecting to the second address within a fifth of a second: an error, or silence afterwards.
 fn knock(stage: &Stage) -> Result<(), ErrorKind> {
     let patience = Duration::from_millis(200);
     let mut stream = TcpStream::connect_timeout(&stage.address(1), patience).map_err(|error| error.kind())?;
@@ -48,7 +48,7 @@ fn an_address_can_vanish_refuse_stall_and_come_back() {
             knock(&stage) == wanted
         });
         assert!(found, "{wanted:?}");
-        // The other address is not concerned.
+        // The other address is not affected.
         assert_eq!(stage.s3("HEAD", "/bucket", b"").status, 200);
     };
     becomes(Ok(()));
@@ -119,7 +119,7 @@ fn errors_and_resets_strike() {
     stage.array.faults().set(plan(PathRule { reset_share: Some(1.0), ..PathRule::default() }));
     let put = stage.try_s3(0, &stage.key, "PUT", "/bucket/b", &vec![1; MIB]).unwrap_err();
     assert_eq!(put.kind(), ErrorKind::ConnectionReset, "{put}");
-    // A GET is cut in the middle of its body.
+    // A GET is truncated in the middle of its body.
     let to = stage.address(0);
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();

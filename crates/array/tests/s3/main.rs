@@ -1,4 +1,4 @@
-//! S3 over the wire: what foreign libraries do not test, and what faults do.
+//! S3 on the wire: what foreign libraries do not test, and the effect of faults.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -18,7 +18,7 @@ use wire::sigv4::{CanonicalRequest, Signer, UNSIGNED_PAYLOAD};
 /// Access key and secret.
 pub type Key = (String, String);
 
-/// An array with a bucket, and the key of a user who may do everything.
+/// An array with a bucket, and the key of a user with full access.
 pub struct Stage {
     /// The array.
     pub array: Array,
@@ -28,7 +28,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Starts and provisions.
+    /// Starts and provisions the array.
     pub fn new(mut config: Config) -> Self {
         config.tls = ManagementTls::Off;
         let array = Array::start(config).unwrap();
@@ -53,7 +53,7 @@ impl Stage {
         serde_json::from_slice(&answer.body).unwrap_or_default()
     }
 
-    /// Makes a user with a key.
+    /// Creates a user with a key.
     pub fn user(&self, name: &str, full_access: bool) -> Key {
         self.manage(
             "POST",
@@ -65,18 +65,18 @@ impl Stage {
         (text("name"), text("secret_access_key"))
     }
 
-    /// Where S3 listens at a data address.
+    /// S3's address and port at a data address.
     pub fn address(&self, number: usize) -> SocketAddr {
         let data = &self.array.data()[number];
         SocketAddr::new(data.ip, data.s3_port)
     }
 
-    /// A request at the first address with the stage's key.
+    /// A request to the first address with the stage's key.
     pub fn s3(&self, method: &str, target: &str, body: &[u8]) -> Answer {
         self.try_s3(0, &self.key, method, target, body).unwrap()
     }
 
-    /// A request that may end in any way.
+    /// A request whose outcome is open.
     pub fn try_s3(
         &self,
         number: usize,
@@ -91,7 +91,7 @@ impl Stage {
         request(to, method, target, &headers, body)
     }
 
-    /// What the state says of the bucket.
+    /// The bucket's entry in the state.
     pub fn bucket(&self) -> Value {
         self.array.state()["buckets"][0].clone()
     }
@@ -101,7 +101,7 @@ impl Stage {
 pub fn sign(to: SocketAddr, key: &Key, method: &str, target: &str) -> Vec<(&'static str, String)> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut signer = Signer::new(&key.0, &key.1, "us-east-1", "s3");
-    // A test may read the calendar.
+    // A test may use the wall clock.
     #[allow(clippy::disallowed_methods)]
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     signer.set_time(now);
@@ -191,7 +191,7 @@ fn a_body_that_ends_early_leaves_nothing() {
     assert_eq!(stage.s3("GET", "/bucket/key", b"").status, 404);
 }
 
-/// As part-wise downloaders ask: by the parts of the upload, of which the answer says how many there are.
+/// As used by part-wise downloaders: by the part numbers of the upload, with their count in the response.
 #[test]
 fn a_part_of_an_object_is_got_by_its_number() {
     let stage = Stage::new(Config::loopback());
@@ -216,7 +216,7 @@ fn a_part_of_an_object_is_got_by_its_number() {
     assert!(part.status == 206 && part.body == first);
     let none = stage.s3("GET", "/bucket/key?partNumber=3", b"");
     assert!(none.status == 416 && none.text().contains("InvalidPartNumber"), "{}", none.text());
-    // One that was put whole is its only part.
+    // An object put as a whole is its only part.
     stage.s3("PUT", "/bucket/whole", b"abc");
     let part = stage.s3("GET", "/bucket/whole?partNumber=1", b"");
     assert_eq!((part.status, &*part.body, text(&part, "x-amz-mp-parts-count")), (206, &b"abc"[..], None));

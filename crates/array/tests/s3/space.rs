@@ -1,4 +1,4 @@
-//! The space that objects take, and what happens when there is none.
+//! The space that objects use, and behaviour when there is none.
 
 use array::Config;
 use array::faults::FaultPlan;
@@ -60,7 +60,7 @@ fn a_destroyed_bucket_is_gone_for_s3_and_eradicated_with_what_is_in_it() {
 #[test]
 fn files_and_objects_share_the_space() {
     let stage = Stage::new(Config { capacity_bytes: 3 * MIB as u64, ..Config::loopback() });
-    // As if files took it: management shows the same number.
+    // As if files used it: management shows the same number.
     stage.array.capacity().take(2 * MIB as u64).unwrap();
     assert_eq!(stage.s3("PUT", "/bucket/a", &vec![1; 2 * MIB]).status, 507);
     stage.array.capacity().give_back(2 * MIB as u64);

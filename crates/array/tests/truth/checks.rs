@@ -1,4 +1,4 @@
-//! What is compared, for any protocol.
+//! The comparisons, for any protocol.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use engine::{Schedule, StageResult, StageWorkload, VisitOrder};
 
 use crate::measure::{Target, WRITE_MAX, fill, measure, quantile, shaped};
 
-/// How far a measured figure may be from the programmed one.
+/// Tolerance between measured and programmed figures.
 const TOLERANCE: f64 = 0.01;
-/// Times that a measurement is made before it is wrong.
+/// Maximum attempts at a measurement.
 const ATTEMPTS: usize = 3;
 /// The programmed latency.
 const LATENCY: Duration = Duration::from_millis(500);
-/// Operations a second in tests of latency: fewer than the lanes can do.
+/// Operations per second in latency tests: fewer than the lanes can do.
 const EVEN: Schedule = Schedule::rate(80.0);
-/// How long latencies are measured for: 200 operations.
+/// Window of latency measurements: 200 operations.
 const LATENCY_WINDOW: Duration = Duration::from_millis(2500);
-/// How long throughput is measured for.
+/// Window of throughput measurements.
 const THROUGHPUT_WINDOW: Duration = Duration::from_secs(3);
 
-/// Asserts that figures, each with its name and what was programmed, are the programmed ones.
+/// Asserts that named figures match the programmed ones.
 fn assert_true(mut measurement: impl FnMut() -> Vec<(&'static str, f64, f64)>) {
     for attempt in 1..=ATTEMPTS {
         let mut wrong = Vec::new();
@@ -38,7 +38,7 @@ fn assert_true(mut measurement: impl FnMut() -> Vec<(&'static str, f64, f64)>) {
     }
 }
 
-/// Writing and reading with a workload's place for each attempt.
+/// Writes and reads with a workload, in a new place for each attempt.
 struct Run<'a, T> {
     target: &'a T,
     write_bytes: u64,
@@ -53,7 +53,7 @@ impl<T: Target> Run<'_, T> {
         measure(&driver, StageWorkload::Write { shape, limit_bytes: 1 << 30 }, schedule, window)
     }
 
-    /// Puts faults in force, with something to read that was written without them; yields a way to read it.
+    /// Activates faults after writing data to read without them; returns a function that reads it.
     fn reading(&self, faults: FaultPlan) -> impl Fn(Schedule, Duration) -> StageResult + use<T> {
         let driver = self.target.driver("read");
         let data_set = fill(&driver, self.target.shape(self.write_bytes));
@@ -83,7 +83,7 @@ pub fn fixed_latency<T: Target>(target: &T) {
     assert_true(|| vec![("read p50", quantile(&read(EVEN, LATENCY_WINDOW), T::READ, 0.5), programmed)]);
 }
 
-/// The quantiles are those of the programmed distribution.
+/// The quantiles match the programmed distribution.
 pub fn distribution<T: Target>(target: &T) {
     let run = Run { target, write_bytes: WRITE_MAX, runs: 0 };
     let slow = 2 * LATENCY;
@@ -91,7 +91,7 @@ pub fn distribution<T: Target>(target: &T) {
         run.reading(shaped(Some(LatencyDistribution::List([LATENCY, LATENCY, LATENCY, slow].into())), None));
     assert_true(|| {
         let result = read(EVEN, LATENCY_WINDOW);
-        // Three of four are fast, and the quarter that is slow begins at p75.
+        // Three of four are fast, so the slow quarter starts at p75.
         vec![
             ("read p50 of a list", quantile(&result, T::READ, 0.5), LATENCY.as_secs_f64()),
             ("read p90 of a list", quantile(&result, T::READ, 0.9), slow.as_secs_f64()),

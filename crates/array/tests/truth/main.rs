@@ -1,23 +1,22 @@
-//! Truth: what the engine measures of a target whose latency and bandwidth are programmed is what was programmed,
-//! within 1 %.
+//! Truth: against a target with programmed latency and bandwidth, the engine measures the programmed values within 1 %.
 //!
-//! Why these tests are not flaky although they time real sockets on machines that do other things as well:
+//! Why these tests are not flaky, although they time real sockets on machines with other load:
 //!
-//! * Whatever the machine adds (system calls, loopback, waking a thread) is microseconds, milliseconds on a machine
-//!   that is overloaded; the programmed latency is 500 ms, so that 1 % of it is 5 ms.
-//! * The latency that is compared is the median of hundreds of operations that are begun at even distances, so that
-//!   they do not end in step. A pause of the machine, however long, moves the operations whose end it meets, and
-//!   would have to meet half of them to move the median.
-//! * An answer is due at its request's arrival plus its latency, by timers of nanoseconds; lateness is not summed up.
-//! * The programmed bandwidth is a pipe in virtual time behind which 64 operations wait, more than 250 ms of work: a
-//!   pause shorter than that leaves the pipe busy, and the bytes that are through after it are what they would have
-//!   been without it.
-//! * Throughput is what was acknowledged inside the exact window, divided by the window. Only the two borders of the
-//!   window can be off by a pause, in a window of seconds.
-//! * What all this does not absorb strikes by chance: a measurement that is off is made again, twice at most. What is
-//!   systematically wrong is wrong each time.
+//! * What the machine adds (system calls, loopback, thread wake-ups) is microseconds, or milliseconds on an overloaded
+//!   machine; the programmed latency is 500 ms, so 1 % of it is 5 ms.
+//! * The latency compared is the median of hundreds of operations that start at even intervals, so that they do not
+//!   complete in lockstep. A pause of the machine, however long, delays only the operations that would complete during
+//!   it, and would have to hit half of them to move the median.
+//! * A response is due at its request's arrival plus its latency, by timers with nanosecond resolution; delays do not
+//!   add up.
+//! * The programmed bandwidth is a pipe in virtual time with 64 operations queued, more than 250 ms of work: a shorter
+//!   pause leaves the pipe busy, and the bytes that have passed after it are the same as without it.
+//! * Throughput is what was acknowledged inside the exact window, divided by the window. A pause can only affect the
+//!   two boundaries of the window, which is seconds long.
+//! * What all this does not absorb is random: a measurement that is off is repeated, at most twice. A systematic error
+//!   is there each time.
 //!
-//! Side by side the tests take some tenths of one processor: mostly they wait.
+//! Run in parallel, the tests use a few tenths of one CPU: mostly they wait.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::print_stdout, reason = "the figures are worth seeing with --nocapture")]

@@ -17,29 +17,29 @@ const LANES: u32 = 64;
 pub trait Target {
     /// Its driver.
     type Driver: Driver;
-    /// What its writes are called.
+    /// The kind of its writes.
     const WRITE: OpKind;
-    /// What its reads are called.
+    /// The kind of its reads.
     const READ: OpKind;
 
-    /// A driver that works in a place of its own.
+    /// A driver with a place of its own.
     fn driver(&self, place: &str) -> Self::Driver;
-    /// The faults in force.
+    /// The handle to the active faults.
     fn faults(&self) -> &FaultHandle;
-    /// Files or objects of so much a write; 16 writes fill a lane's share.
+    /// Files or objects for writes of this size; 16 writes fill a lane's share.
     fn shape(&self, write_bytes: u64) -> DataShape;
-    /// Bytes of a read: a block of a file, or whole objects.
+    /// Bytes per read: a block of a file, or whole objects.
     fn read_bytes(&self, write_bytes: u64) -> Option<u64>;
 }
 
-/// Faults of every address: so much latency, so much bandwidth.
+/// Faults of every address: this latency, this bandwidth.
 pub fn shaped(latency: Option<LatencyDistribution>, bandwidth_bytes_per_s: Option<u64>) -> FaultPlan {
     let rule = PathRule { latency, bandwidth_bytes_per_s, ..PathRule::default() };
     FaultPlan { paths: vec![rule], ..FaultPlan::default() }
 }
 
-/// Runs a workload for so long, after a ramp at whose end the pipe is full and the first operation of every lane,
-/// which takes a call more than the others to find its file, is over.
+/// Runs a workload for this long, after a ramp that fills the pipe and completes every lane's first operation, which
+/// needs an additional call to find its file.
 pub fn measure(
     driver: &impl Driver,
     workload: StageWorkload,
@@ -57,7 +57,7 @@ pub fn fill(driver: &impl Driver, shape: DataShape) -> DataSet {
     run(driver, workload, Schedule::Closed, Duration::ZERO, StopRule::Exhausted, patience).data_set
 }
 
-/// The largest write, in bytes.
+/// Maximum write, in bytes.
 pub const WRITE_MAX: u64 = 128 << 10;
 
 fn run(

@@ -14,7 +14,7 @@ use metrics::OpKind;
 use crate::checks;
 use crate::measure::{Target, WRITE_MAX};
 
-/// Bytes a second at which 64 of the largest writes are 280 ms of work.
+/// Bytes per second at which 64 of the largest writes are 280 ms of work.
 const BANDWIDTH: u64 = 30_000_000;
 
 struct Nfs {

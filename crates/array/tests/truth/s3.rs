@@ -12,10 +12,10 @@ use crate::checks;
 use crate::http::request;
 use crate::measure::Target;
 
-/// Small enough to go through the pipe in one piece: larger objects share it piece by piece, so that those of all
-/// lanes end almost together, and a window would hold one such wave more or less.
+/// Small enough to pass the pipe in one piece: larger objects share it piece by piece, so those of all lanes complete
+/// almost together, and a window would contain one such wave more or less.
 const OBJECT_BYTES: u64 = 16 << 10;
-/// Bytes a second at which 64 such objects are 260 ms of work.
+/// Bytes per second at which 64 such objects are 260 ms of work.
 const BANDWIDTH: u64 = 4_000_000;
 
 struct S3 {

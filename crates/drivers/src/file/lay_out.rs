@@ -184,7 +184,7 @@ impl FileDriver {
             Err(e) => return Err(failed("file", &path, &e.into())),
         };
         if devices::is_block(&fd) {
-            // SAFETY: this request takes no argument. It needs root; without it, the run only loses its cold start.
+            // SAFETY: this request takes no argument. It needs root; without root, the run only loses its cold start.
             let _ = unsafe { libc::ioctl(fd.as_raw_fd(), BLKFLSBUF, 0) };
         }
         // Character devices have no pages.

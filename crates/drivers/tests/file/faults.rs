@@ -1,4 +1,4 @@
-//! What goes wrong is counted under its name, with its place.
+//! Errors are counted by kind, with their location.
 
 use std::fs;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::support::{backends, connect, context, directory, driver, op, perform,
 
 #[test]
 fn a_full_file_system_is_no_space_with_its_offset() {
-    // `/dev/full` refuses every write as a full disk does (full(4)).
+    // `/dev/full` rejects every write like a full disk (full(4)).
     for choice in backends(false) {
         let place = place();
         let driver = driver(Place::Directory(directory(place.path())), |_| {});
@@ -34,7 +34,7 @@ fn a_full_file_system_is_no_space_with_its_offset() {
 fn a_file_that_vanishes_is_not_found_from_then_on() {
     for choice in backends(false) {
         let place = place();
-        // One set of few places: the others push it out.
+        // A single small set: the others evict it.
         let driver = driver(Place::Directory(directory(place.path())), |config| config.open_files = 1);
         driver.prepare().unwrap();
         let reactor = Reactor::open(choice).unwrap();
@@ -60,7 +60,7 @@ fn a_limit_on_the_size_of_files_is_no_space() {
         let reactor = Reactor::open(choice).unwrap();
         let session = connect(&reactor, &driver, Sink::Buffer).unwrap();
         perform(&reactor, &session, &op(OpKind::Create, 1, 0, 0)).unwrap();
-        // Beyond what any file system addresses.
+        // Beyond the range of any file system.
         let far = Op { offset: (1 << 62) + 4096, ..op(OpKind::Write, 1, 0, 4096) };
         let refused = perform(&reactor, &session, &far).unwrap_err();
         assert_eq!(refused.kind, ErrorKind::NoSpace, "{refused}");
@@ -73,7 +73,7 @@ fn an_operation_without_an_answer_times_out_and_the_lane_goes_on() {
         let place = place();
         let driver = driver(Place::Directory(directory(place.path())), |_| {});
         driver.prepare().unwrap();
-        // Opening a FIFO for reading waits for a writer that never comes, as a dead network file system would.
+        // Opening a FIFO for reading waits for a writer that never comes, like a dead network file system.
         let name = driver.config().place.path().join(format!("{:016x}", 2));
         rustix::fs::mknodat(rustix::fs::CWD, &name, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         let reactor = Reactor::open(choice).unwrap();
@@ -87,7 +87,7 @@ fn an_operation_without_an_answer_times_out_and_the_lane_goes_on() {
         perform(&reactor, &session, &op(OpKind::Create, 3, 0, 0)).unwrap();
         perform(&reactor, &session, &op(OpKind::Write, 3, 0, 4096)).unwrap();
         perform(&reactor, &session, &op(OpKind::Read, 3, 0, 4096)).unwrap();
-        // Lets the threads go that still wait.
+        // Releases the threads that still wait.
         drop(fs::OpenOptions::new().read(true).write(true).open(&name).unwrap());
     }
 }
@@ -108,7 +108,7 @@ fn an_operation_that_never_ends_is_given_up_at_its_deadline() {
     let place = place();
     let driver = driver(Place::Directory(directory(place.path())), |_| {});
     driver.prepare().unwrap();
-    // On a virtual clock the threads that look at files are never heard of again.
+    // On a virtual clock, the threads that perform file operations never report back.
     let reactor = Reactor::simulated();
     let limit = Duration::from_millis(1700);
     let context = WorkerContext { op_timeout: limit, ..context(Sink::Buffer) };

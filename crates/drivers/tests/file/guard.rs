@@ -1,4 +1,4 @@
-//! What protects devices from being written by accident.
+//! Protection of devices against accidental writes.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -10,7 +10,7 @@ use metrics::ErrorKind;
 
 use crate::support::{driver, image, place};
 
-/// Checks a file that is used like a device; says what was refused.
+/// Checks a file used like a device; returns the reason for a refusal.
 fn refusal(path: &Path, destroy: Option<&Path>) -> Option<String> {
     let driver = driver(Place::Device(path.to_owned()), |_| {});
     driver.check_device(destroy).err().map(|e| {
@@ -34,7 +34,7 @@ fn a_file_that_holds_data_must_be_named() {
     let refused = refusal(&path, None).unwrap();
     assert!(refused.contains("is a file that holds data: nothing was written"), "{refused}");
     assert!(refused.ends_with(&format!("say --destroy {}", path.display())), "{refused}");
-    // Another file is not this one, this one by another name is.
+    // Another file does not match; this one under another name does.
     let other = place.path().join("other");
     fs::write(&other, "").unwrap();
     assert!(refusal(&path, Some(&other)).unwrap().contains("which is another"));
@@ -57,7 +57,7 @@ fn what_tools_make_is_recognised() {
         let path = image(place.path(), 16 << 20);
         let search = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
         let run = std::process::Command::new(tool).env("PATH", search).args(arguments).arg(&path).output();
-        // Where the tool is not installed there is nothing to compare with.
+        // Without the tool there is nothing to compare with.
         let Ok(run) = run else { continue };
         assert!(run.status.success(), "{tool}: {run:?}");
         let refused = refusal(&path, None).unwrap();
@@ -66,7 +66,7 @@ fn what_tools_make_is_recognised() {
     }
 }
 
-/// The disk under the root: whichever that is; in a container it may not be there at all.
+/// The disk of the root file system, whichever it is; in a container there may be none.
 fn root_disk() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     mounts.lines().find_map(|line| {

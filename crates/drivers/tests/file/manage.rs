@@ -1,4 +1,4 @@
-//! Before and after the load: making, adopting, giving up caches, removing.
+//! Before and after the load: creating, adopting, dropping caches, removing.
 
 use std::fs;
 
@@ -42,7 +42,7 @@ fn what_is_not_ours_stays() {
     let place = place();
     let path = directory(place.path());
     let driver = driver(Place::Directory(path.clone()), |_| {});
-    // A directory that somebody else made, with a file whose name could be ours.
+    // A directory that somebody else created, with a file whose name could be ours.
     fs::create_dir(&path).unwrap();
     fs::write(path.join("0123456789abcdef"), "precious").unwrap();
     for refused in
@@ -52,7 +52,7 @@ fn what_is_not_ours_stays() {
     }
     assert_eq!(fs::read_to_string(path.join("0123456789abcdef")).unwrap(), "precious");
     fs::remove_file(path.join("0123456789abcdef")).unwrap();
-    // Ours, but with a guest.
+    // Ours, but with a foreign file.
     fs::remove_dir(&path).unwrap();
     driver.prepare().unwrap();
     fs::write(path.join("guest"), "precious").unwrap();
@@ -101,11 +101,11 @@ fn the_page_cache_forgets_what_is_invalidated() {
     assert_eq!(cached_bytes(&file, 4 << 20), 0);
 }
 
-/// How much of a file the page cache holds (mincore(2)).
+/// Bytes of a file in the page cache (mincore(2)).
 fn cached_bytes(file: &fs::File, len: usize) -> usize {
     use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
     let mut pages = vec![0_u8; len / 4096];
-    // SAFETY: a new mapping of a file that is longer; mincore fills one byte a page.
+    // SAFETY: a new mapping of a file that is longer; mincore fills one byte per page.
     unsafe {
         let start = mmap(std::ptr::null_mut(), len, ProtFlags::READ, MapFlags::SHARED, file, 0).unwrap();
         assert_eq!(libc::mincore(start, len, pages.as_mut_ptr()), 0);
@@ -118,7 +118,7 @@ fn cached_bytes(file: &fs::File, len: usize) -> usize {
 fn facts_say_where_the_bytes_lie() {
     let place = place();
     let ours = driver(Place::Directory(directory(place.path())), |config| config.direct = true);
-    // Before it is made, and after.
+    // Before it is created, and after.
     for _ in 0..2 {
         let facts = ours.facts();
         for name in ["path", "direct", "alignment bytes", "file system", "mount point", "mount source"] {

@@ -1,4 +1,4 @@
-//! Files that the user named: paths, how they are opened, and what is done to them before and after a load.
+//! Files that the user named: paths, opening, and work on them before and after a load.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -26,7 +26,7 @@ fn listed(names: &[&str]) -> FileNames {
     FileNames { listed: names.iter().map(|name| (*name).to_owned()).collect(), ..FileNames::default() }
 }
 
-/// Runs a test with a driver for named files on every backend, through the page cache and past it.
+/// Runs a test with a driver for named files on every backend, with buffered and direct I/O.
 fn on_all(names: &FileNames, test: impl Fn(&Reactor, &FileDriver, &Path)) {
     for direct in [false, true] {
         for choice in backends(false) {

@@ -139,7 +139,7 @@ fn many_more_files_than_stay_open() {
             }
         };
         reactor.run_lanes((0..8).map(lane).collect(), std::future::pending::<()>());
-        // Other tests of this process run at the same time, but none keeps hundreds open.
+        // Other tests of this process run concurrently, but none keeps hundreds open.
         assert!(most.get() < before + 300, "{} descriptors for 400 files", most.get());
         assert_eq!(driver.files().unwrap().len(), 400);
         drop(session);

@@ -1,4 +1,4 @@
-//! What the tests have in common.
+//! Shared test helpers.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use drivers::{Done, Driver, DriverError, Op, OpError, Payload, Session, Sink, Wo
 use metrics::OpKind;
 use reactor::{BackendChoice, Polling, Reactor};
 
-/// Every backend; those that poll the device take only what goes past the page cache.
+/// Every backend; those that poll the device support only direct I/O.
 pub fn backends(direct: bool) -> Vec<BackendChoice> {
     let mut backends = vec![
         BackendChoice::Uring,
@@ -22,7 +22,7 @@ pub fn backends(direct: bool) -> Vec<BackendChoice> {
     backends
 }
 
-/// A directory on a disk, not one that is kept in memory: that knows no way past the page cache on older kernels.
+/// A directory on disk, not on tmpfs, which has no direct I/O on older kernels.
 pub fn place() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What a healthy server is asked, and what it holds afterwards.
+//! Calls to a correct server, and its contents afterwards.
 
 use std::sync::atomic::Ordering::SeqCst;
 

@@ -1,4 +1,4 @@
-//! Many files: handles are kept, stale ones are replaced, and what lies in a place is told from what should.
+//! Many files: handles are cached, stale ones are replaced, and wrong data in a place is detected.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -57,7 +57,7 @@ fn a_file_that_was_made_again_is_found_again() {
     let all = [OpKind::Read, OpKind::Write, OpKind::Stat];
     for kind in all {
         perform(&reactor, &session, op(OpKind::Read, 0, 3, 0, 4096)).unwrap();
-        // Another worker removes it and makes it anew.
+        // Another worker removes and recreates it.
         server.state.nodes.lock().unwrap().retain(|_, node| node.name != format!("{:016x}", 3));
         add_file(&server, 3, 4096);
         let done = perform(&reactor, &session, op(kind, 0, 3, 0, 4096)).unwrap();
@@ -65,7 +65,7 @@ fn a_file_that_was_made_again_is_found_again() {
         assert_eq!(done.bytes, if kind == OpKind::Stat { 0 } else { 4096 });
     }
     assert_eq!(session.facts().retries, 3, "the session has counted them, too");
-    // Gone for good: the server's own words, once.
+    // Gone permanently: the server's own error, once.
     server.state.nodes.lock().unwrap().retain(|_, node| node.name != format!("{:016x}", 3));
     let error = perform(&reactor, &session, op(OpKind::Read, 0, 3, 0, 4096)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotFound);
@@ -99,7 +99,7 @@ fn a_commit_covers_what_every_lane_wrote() {
     perform(&reactor, &session, op(OpKind::Commit, 0, 3, 0, 0)).unwrap();
 }
 
-/// What reading generation 2 says when `lie` has been done to the file.
+/// The result of reading generation 2 after `lie` has changed the file.
 fn verdict(lie: impl FnOnce(&mut Vec<u8>)) -> String {
     let server = Server::start(obedient);
     server.state.transfer_max.store(16 << 10, SeqCst);

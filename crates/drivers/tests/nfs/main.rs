@@ -1,4 +1,4 @@
-//! The NFS driver against a small server that follows a script: well-behaved, broken, or hostile.
+//! The NFS driver against a small scripted server: correct, broken, or hostile.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! Our directory: made once, listed, and removed with nothing but what is ours.
+//! Our directory: created once, listed, and removed without touching anything else.
 
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ fn refusals_say_what_to_do() {
     }
 }
 
-/// The first answer to every procedure is "later", as of a server that has just started.
+/// The first reply to every procedure is "later", as from a server that has just started.
 fn busy_at_first(call: &crate::server::Call) -> Action {
     if call.number == 0 { Action::Status(Status::JUKEBOX) } else { Action::Answer }
 }
@@ -116,7 +116,7 @@ fn a_server_that_is_busy_for_ever_is_given_up_in_time() {
     let error = driver(&server).prepare(Duration::from_millis(1500)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Busy);
     assert!(error.detail.contains("FSINFO answers NFS3ERR_JUKEBOX"), "{error}");
-    // After 0, 50, 150, 350 and 750 ms; the last answer may take half the time that is given.
+    // After 0, 50, 150, 350 and 750 ms; the last reply may take half the allowed time.
     assert_eq!(server.count(Procedure::Fsinfo), 5);
 }
 

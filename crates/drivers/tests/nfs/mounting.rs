@@ -1,4 +1,4 @@
-//! Opening an export: where it is, and why it cannot be opened.
+//! Opening an export: finding it, and errors when it cannot be opened.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
@@ -82,7 +82,7 @@ fn a_port_where_nobody_listens_is_named() {
 
 #[test]
 fn a_stalled_server_is_given_up_in_time() {
-    // Accepts by its backlog and never answers.
+    // Accepts through its backlog and never replies.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let ports = NfsConfig {
@@ -93,7 +93,7 @@ fn a_stalled_server_is_given_up_in_time() {
     let error = try_open(&ports, SHORT).unwrap_err();
     assert_eq!(error.kind, ErrorKind::TimedOut);
     assert!(error.detail.contains("MNT: no answer within 0."), "{error}");
-    // The portmapper stalls: the ports are guessed, in the time that is left.
+    // The portmapper stalls: the ports are guessed, in the remaining time.
     let guessed = NfsConfig { portmap_port: port, nfs_port: None, ..ports };
     let error = try_open(&guessed, SHORT).unwrap_err();
     assert_eq!(error.kind, ErrorKind::ConnectFailed);
@@ -132,7 +132,7 @@ fn an_export_that_denies_our_user_says_so() {
     assert!(error.detail.contains("for uid 501 gid 20"), "{error}");
 }
 
-/// A portmapper that gives every program the same port; over IPv6 it is asked for an address.
+/// A portmapper that returns the same port for every program; over IPv6 it is asked for an address.
 fn portmapper(on: &str, answer: u16) -> u16 {
     use std::io::{Read, Write};
     let listener = TcpListener::bind(on).unwrap();

@@ -1,4 +1,4 @@
-//! Files that a job names: paths below the export's root, several addresses, looking, making, removing.
+//! Files that a job names: paths below the export's root, several addresses, inspecting, creating, removing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::support::*;
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Names as a job's `filename_format` makes them, `myfiles..<worker>.<file>`, in a directory.
+/// Names from a job's `filename_format`, `myfiles..<worker>.<file>`, in a directory.
 fn named(server: &Server, directory: &str) -> NfsConfig {
     let names = FileNames {
         directories: vec![directory.to_owned()],
@@ -77,7 +77,7 @@ fn a_file_that_is_written_and_is_not_there_is_made() {
     }
 }
 
-/// The same operation on every lane at once, all on one file.
+/// The same operation on every lane concurrently, all on one file.
 fn on_all_lanes_of(
     reactor: &Reactor,
     session: &NfsSession,
@@ -118,7 +118,7 @@ fn workers_use_the_addresses_in_turn() {
         named.first_number = 3;
     }
     let driver = NfsDriver::new(config).unwrap();
-    // The clone with the number 3 is the second in turn, the next the first.
+    // The job's clone with number 3 uses the second address in turn, the next the first.
     driver.make(&[path(0, "f"), path(1, "g")], LIMIT).unwrap();
     let files = |server: &Server| -> Vec<String> {
         let nodes = server.state.nodes.lock().unwrap();
@@ -137,7 +137,8 @@ fn workers_use_the_addresses_in_turn() {
     }
 }
 
-/// Names are written into the lanes' own memory, whether files are numbered or named, and whatever is done with them.
+/// Names are written into the lanes' own buffers without allocating, for numbered and named files and for every
+/// operation.
 #[test]
 fn names_take_no_memory() {
     on_both(|choice| {
@@ -162,7 +163,7 @@ fn names_take_no_memory() {
                     one(OpKind::Create, 0);
                     one(OpKind::Write, 100);
                     one(OpKind::Commit, 0);
-                    // Looked up by its name.
+                    // It was looked up by name.
                     assert!(other(OpKind::Read, 100).rpcs >= 2);
                     one(OpKind::Stat, 0);
                     other(OpKind::Remove, 0);

@@ -1,4 +1,4 @@
-//! Answers that are well-formed and not what was hoped for.
+//! Replies that are well-formed but unfavourable.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -18,7 +18,7 @@ fn at(procedure: Procedure, action: fn(&Call) -> Action) -> impl Fn(&Call) -> Ac
     move |call| if call.procedure == procedure { action(call) } else { Action::Answer }
 }
 
-/// Reads a file of 10 000 bytes, of which a READ's answer is altered.
+/// Reads a file of 10 000 bytes, with a READ's reply altered.
 fn altered_read(sink: Sink, len: u64, change: fn(&mut Vec<u8>)) -> Result<u64, OpError> {
     let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let script = move |call: &Call| match call.procedure {
@@ -41,7 +41,7 @@ fn put(results: &mut [u8], at: usize, value: u32) {
     results[at..at + 4].copy_from_slice(&value.to_be_bytes());
 }
 
-/// Makes the answer one of `len` bytes.
+/// Changes the reply to one of `len` bytes.
 fn shorten(results: &mut Vec<u8>, len: u32, eof: u32) {
     put(results, COUNT, len);
     put(results, EOF, eof);
@@ -214,7 +214,7 @@ fn a_lost_answer_to_create_or_remove_does_no_harm() {
     perform(&reactor, &session, op(OpKind::Write, 0, 5, 0, 10)).unwrap();
     let done = perform(&reactor, &session, op(OpKind::Remove, 0, 5, 0, 0)).unwrap();
     assert_eq!((done.rpcs, done.retries), (2, 1));
-    // Without a repetition the same statuses are what they say.
+    // Without a retransmission the same statuses mean what they say.
     perform(&reactor, &session, op(OpKind::Create, 0, 6, 0, 0)).unwrap();
     let error = perform(&reactor, &session, op(OpKind::Create, 0, 6, 0, 0)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::AlreadyExists);

@@ -1,6 +1,6 @@
 //! A scripted NFS server in threads: MOUNT and NFS on one port, files in memory.
 //!
-//! A script looks at every NFS call and says what becomes of its answer.
+//! A script inspects every NFS call and determines its reply.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -13,43 +13,43 @@ use wire::nfs3::*;
 use wire::rpc::{AcceptStatus, CallHeader, LAST_FRAGMENT, ReplyHeader};
 use wire::xdr::{Decode, Encode, Reader};
 
-/// What becomes of an answer.
+/// What to do with a reply.
 pub enum Action {
-    /// It is sent.
+    /// Send it.
     Answer,
-    /// It is never sent.
+    /// Never send it.
     Silence,
-    /// It is sent after the answer to the next call on the same connection.
+    /// Send it after the reply to the next call on the same connection.
     AfterNext,
-    /// Only this many of its bytes are sent, then the connection is reset.
+    /// Send only this many of its bytes, then reset the connection.
     CutAndReset(usize),
-    /// These bytes are sent in its place.
+    /// Send these bytes instead.
     Raw(Vec<u8>),
-    /// It is sent in fragments of this many bytes.
+    /// Send it in fragments of this many bytes.
     Fragments(usize),
-    /// The procedure fails with this status.
+    /// Fail the procedure with this status.
     Status(Status),
-    /// A READ or WRITE moves at most this many bytes, and the answer says so.
+    /// Move at most this many bytes in a READ or WRITE, and report that.
     Short(u32),
-    /// The results (behind the RPC header) are changed before they are sent.
+    /// Change the results (after the RPC header) before sending.
     Alter(Change),
 }
 
-/// Changes the results of an answer.
+/// Changes the results of a reply.
 pub type Change = Box<dyn FnOnce(&mut Vec<u8>)>;
 
 /// A call, as the script sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     pub procedure: Procedure,
-    /// How many calls of this procedure came before, on all connections.
+    /// Number of earlier calls of this procedure, on all connections.
     pub number: u32,
     pub xid: u32,
 }
 
 pub type Script = dyn Fn(&Call) -> Action + Send + Sync;
 
-/// What the server is and knows.
+/// The server's state.
 pub struct State {
     script: Box<Script>,
     counts: Mutex<BTreeMap<u32, u32>>,
@@ -58,12 +58,12 @@ pub struct State {
     next_id: Mutex<u64>,
     pub connections: AtomicU32,
     stop: AtomicBool,
-    /// How MNT answers.
+    /// The reply to MNT.
     pub mount: Mutex<Result<Vec<u32>, MountStatus>>,
     pub write_verifier: Mutex<Verifier>,
     /// Stability and length of each WRITE.
     pub writes: Mutex<Vec<(Stability, u32)>>,
-    /// The largest READ and WRITE that FSINFO tells.
+    /// Maximum READ and WRITE reported by FSINFO.
     pub transfer_max: AtomicU32,
     pub last_uid: AtomicU32,
 }
@@ -118,7 +118,7 @@ impl Server {
         Server { address, state }
     }
 
-    /// How many calls of a procedure came.
+    /// Number of calls of a procedure received.
     pub fn count(&self, procedure: Procedure) -> u32 {
         self.state.counts.lock().unwrap().get(&(procedure as u32)).copied().unwrap_or(0)
     }

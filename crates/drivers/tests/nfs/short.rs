@@ -1,4 +1,4 @@
-//! READs and WRITEs that move less than was asked for, as RFC 1813, 3.3.6 and 3.3.7, lets servers do.
+//! READs and WRITEs that move less than requested, as RFC 1813, 3.3.6 and 3.3.7, allows.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -13,7 +13,7 @@ use crate::alloc::allocated;
 use crate::server::{Action, Call, Server};
 use crate::support::*;
 
-/// Every third READ and WRITE moves a third of what this server may move at once.
+/// Every third READ and WRITE moves a third of what this server can move at once.
 fn sometimes_short(call: &Call) -> Action {
     match call.procedure {
         Procedure::Read | Procedure::Write if call.number % 3 == 2 => Action::Short(21_845),
@@ -25,7 +25,7 @@ fn sometimes_short(call: &Call) -> Action {
 fn the_rest_of_a_short_answer_is_asked_for() {
     on_both(|choice| {
         for sink in [Sink::Buffer, Sink::Verify, Sink::Discard] {
-            // At once, and in pieces of what the server takes.
+            // In one call, and in pieces within the server's limit.
             for most in [1 << 20, 65_536] {
                 let reactor = Reactor::open(choice).unwrap();
                 let server = Server::start(sometimes_short);
@@ -54,7 +54,7 @@ fn the_rest_of_a_short_answer_is_asked_for() {
     });
 }
 
-/// Every file holds what its payload says.
+/// Checks that every file contains its payload.
 fn check_content(server: &Server) {
     let nodes = server.state.nodes.lock().unwrap();
     for object in 0..3_u64 {
@@ -65,7 +65,7 @@ fn check_content(server: &Server) {
     }
 }
 
-/// Blocks with a sum over the whole are put together from their pieces before they are judged.
+/// Blocks with a checksum over the whole are assembled from their pieces before they are verified.
 #[test]
 fn blocks_with_sums_are_put_together() {
     on_both(|choice| {
@@ -144,7 +144,7 @@ fn short_writes_stay_as_stable_as_asked_and_a_lost_one_is_found() {
         let writes = [(expected, 10), (expected, 6), (expected, 2)];
         assert_eq!(*server.state.writes.lock().unwrap(), writes);
     }
-    // The server restarts between two parts of one write: the commit says so.
+    // The server restarts between two parts of one write: the commit reports it.
     let server = Server::start(|call| match call.procedure {
         Procedure::Write if call.number == 1 => Action::Alter(Box::new(|results| {
             let verifier = results.len() - 8;

@@ -11,10 +11,10 @@ use crate::alloc::allocated;
 use crate::server::{Action, Call, Server};
 use crate::support::*;
 
-/// No reply may make the driver take more than this in one piece: its buffers are there before.
+/// No reply may make the driver allocate more than this at once: its buffers are allocated in advance.
 const LARGEST_BLOCK: usize = 1 << 20;
 
-/// A READ of 100 000 bytes whose answers follow a script; nothing may take long or much memory.
+/// A READ of 100 000 bytes with scripted replies; nothing may take long or use much memory.
 fn scripted_read(
     choice: BackendChoice,
     sink: Sink,
@@ -38,7 +38,7 @@ fn scripted_read(
 const PATIENT: Duration = Duration::from_secs(20);
 const SINKS: [Sink; 3] = [Sink::Buffer, Sink::Verify, Sink::Discard];
 
-/// The first READ meets `broken`, later ones are answered.
+/// The first READ gets `broken`, later ones a normal reply.
 fn first_only(broken: impl Fn() -> Action + Send + Sync) -> impl Fn(&Call) -> Action + Send + Sync {
     move |call| if call.number == 0 { broken() } else { Action::Answer }
 }
@@ -90,7 +90,7 @@ fn a_server_that_never_answers_is_a_timeout() {
 fn a_late_answer_is_counted_and_harmless() {
     on_both(|choice| {
         let reactor = Reactor::open(choice).unwrap();
-        // The answer to the first GETATTR comes behind the second one's.
+        // The reply to the first GETATTR comes after the second one's.
         let server = Server::start(|call| match (call.procedure, call.number) {
             (Procedure::Getattr, 0) => Action::AfterNext,
             _ => Action::Answer,
@@ -116,7 +116,7 @@ fn a_late_answer_is_counted_and_harmless() {
         let tasks: Vec<std::pin::Pin<Box<dyn Future<Output = ()> + '_>>> =
             vec![Box::pin(first), Box::pin(busy)];
         reactor.run_lanes(tasks, std::future::pending::<()>());
-        // It came in time, behind the READ's answer: out of order, and right.
+        // It arrived in time, after the READ's reply: out of order, but correct.
         lanes.into_inner().unwrap().unwrap();
         assert_eq!(session.facts().late_replies, 0);
     });
@@ -137,7 +137,7 @@ fn an_answer_after_the_deadline_is_late() {
         for lane in 0..2 {
             perform(&reactor, &session, op(OpKind::Read, lane, u64::from(lane), 0, 10)).unwrap();
         }
-        // A call is begun and given up, as a stage's end does.
+        // A call is started and abandoned, as at the end of a stage.
         let commit = op(OpKind::Commit, 0, 0, 0, 0);
         let until = reactor.now() + 100_000_000;
         reactor.block_on(reactor.timeout_at(until, session.perform(&commit))).unwrap_err();

@@ -1,4 +1,4 @@
-//! Blocks with sums: judged as a whole, also when they come and go in several calls.
+//! Blocks with checksums: verified as a whole, even when transferred in several calls.
 
 use content::{Check, CheckMethod, Content};
 use drivers::nfs::NfsConfig;
@@ -36,7 +36,7 @@ fn blocks_of_several_calls_are_compared_as_a_whole() {
             });
             assert!(seen.calls < 20, "{} allocations in 20 operations", seen.calls);
 
-            // A byte in the middle of what the server holds.
+            // A byte in the middle of the server's data.
             let at = (BLOCK + 77_777) as usize;
             let flip = || {
                 let mut nodes = server.state.nodes.lock().unwrap();

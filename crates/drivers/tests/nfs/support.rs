@@ -1,4 +1,4 @@
-//! Sessions and operations in few words.
+//! Shorthand for sessions and operations.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::server::{Action, Call, Server};
 pub const PAYLOAD: Payload = Payload::new(42);
 pub const DIRECTORY: &str = "manometer-test2345";
 
-/// Answers everything properly.
+/// Replies to everything correctly.
 pub fn obedient(_: &Call) -> Action {
     Action::Answer
 }
 
-/// Both kernels' interfaces.
+/// Runs a test on both backends.
 pub fn on_both(test: impl Fn(BackendChoice)) {
     for choice in [BackendChoice::Uring, BackendChoice::Epoll] {
         test(choice);
@@ -43,7 +43,7 @@ pub fn context(lanes: u32) -> WorkerContext {
     }
 }
 
-/// A session on a server whose directory is there already.
+/// A session on a server whose directory already exists.
 pub fn open(reactor: &Reactor, server: &Server, context: &WorkerContext) -> NfsSession {
     open_with(reactor, server, &config(server), context).expect("the server can be opened")
 }
@@ -70,7 +70,7 @@ pub fn perform(reactor: &Reactor, session: &NfsSession, op: Op) -> Result<Done, 
     reactor.block_on(session.perform(&op))
 }
 
-/// The same operation on every lane at once, each on its own object.
+/// The same operation on every lane concurrently, each on its own object.
 pub fn on_all_lanes(
     reactor: &Reactor,
     session: &NfsSession,
@@ -88,7 +88,7 @@ pub fn on_all_lanes(
     results.into_inner()
 }
 
-/// Makes a file of the payload's content on the server.
+/// Creates a file with the payload's content on the server.
 pub fn add_file(server: &Server, object: u64, len: usize) {
     let directory = {
         let nodes = server.state.nodes.lock().unwrap();

@@ -1,4 +1,4 @@
-//! What the S3 tests share: a scripted server on plain threads, and sessions on both backends.
+//! Shared by the S3 tests: a scripted server on plain threads, and sessions on both backends.
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
@@ -15,11 +15,11 @@ use drivers::{Done, Driver, Op, OpError, Payload, Session, Sink, WorkerContext};
 use metrics::OpKind;
 use reactor::{BackendChoice, Reactor};
 
-/// Bytes over a socket, plain or through TLS.
+/// Bytes over a socket, plain or TLS.
 pub trait Pipe: Read + Write + Send {}
 impl<T: Read + Write + Send> Pipe for T {}
 
-/// One connection as the scripts see it.
+/// One connection, as seen by scripts.
 pub struct Conn {
     /// The bytes.
     pub pipe: Box<dyn Pipe>,
@@ -29,7 +29,7 @@ pub struct Conn {
     pub number: usize,
 }
 
-/// A request that was read.
+/// A received request.
 #[derive(Debug, Default)]
 pub struct Received {
     pub method: String,
@@ -49,7 +49,7 @@ impl Received {
 }
 
 impl Conn {
-    /// Reads a request's head; `None` when the client has closed.
+    /// Reads a request's head; `None` if the client has closed.
     pub fn head(&mut self) -> Option<Received> {
         let mut head = Vec::new();
         let mut byte = [0];
@@ -82,12 +82,12 @@ impl Conn {
         Some(request)
     }
 
-    /// Writes; a client that has gone is no matter.
+    /// Writes; ignores a disconnected client.
     pub fn write(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.pipe.write_all(bytes.as_ref()).and_then(|()| self.pipe.flush());
     }
 
-    /// Answers with a body of its right length.
+    /// Answers with a body and its correct length.
     pub fn answer(&mut self, status: &str, headers: &str, body: &[u8]) {
         let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n{headers}\r\n", body.len());
         self.write([head.as_bytes(), body].concat());
@@ -98,7 +98,7 @@ impl Conn {
         rustix::net::sockopt::set_socket_linger(&self.socket, Some(Duration::ZERO)).expect("an open socket");
     }
 
-    /// Holds the connection open until the client closes it, reading nothing more than its close needs.
+    /// Holds the connection open until the client closes it, discarding everything received.
     pub fn stall(&mut self) {
         let mut sink = [0; 4096];
         while matches!(self.pipe.read(&mut sink), Ok(count) if count > 0) {}
@@ -161,7 +161,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
-        // Wakes the listener, which then sees that it is over.
+        // Wakes the listener, which then notices the end.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -213,10 +213,10 @@ pub fn with_session<T>(
     })
 }
 
-/// A deadline that is never met in a test that goes well.
+/// A deadline that is never reached in a successful test.
 pub const LONG: Duration = Duration::from_secs(30);
 
-/// Does one operation against a script, with a short deadline where the script stalls.
+/// Performs one operation against a script, with a short deadline where the script stalls.
 pub fn perform(
     choice: reactor::BackendChoice,
     server: &Server,
@@ -229,7 +229,7 @@ pub fn perform(
     with_session(choice, server.config(), &context, async |session| session.perform(&op).await)
 }
 
-/// Head and body of an answer, as bytes.
+/// Head and body of a response, as bytes.
 pub fn whole(head: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }

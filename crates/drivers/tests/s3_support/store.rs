@@ -1,4 +1,4 @@
-//! A small S3 in memory that believes nothing: it checks every signature, digest and checksum.
+//! A small S3 in memory that trusts nothing: it checks every signature, digest and checksum.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use wire::sigv4::{CanonicalRequest, Signer};
 
 use super::{Conn, Received, Server};
 
-/// What the store holds.
+/// Contents of the store.
 #[derive(Default)]
 pub struct State {
     pub objects: BTreeMap<String, Vec<u8>>,
@@ -19,7 +19,7 @@ pub struct State {
 
 pub type Store = Arc<Mutex<State>>;
 
-/// Keys a page of a listing has.
+/// Keys per page of a listing.
 pub const PAGE: usize = 3;
 
 /// Starts a store behind `/bucket/`, for the keys AK and SK.
@@ -181,7 +181,7 @@ impl State {
     }
 }
 
-/// Checks signature, digest and checksums, and takes `aws-chunked` apart.
+/// Checks signature, digest and checksums, and decodes `aws-chunked`.
 fn check(request: &mut Received) -> Result<(), String> {
     let authorization = request.header("authorization").ok_or("AccessDenied")?.to_owned();
     let field = |name: &str| {

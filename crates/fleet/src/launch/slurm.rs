@@ -1,8 +1,8 @@
 //! Agents as Slurm tasks: one step per node, within the allocation that this process is in, or one made for the run.
 //!
-//! An allocation made here is held by a `salloc` whose command waits for the end of its standard input: when this process
-//! is gone, however it went, the allocation is given back. A request that is still in the queue then ends with the
-//! start's timeout, which salloc is told (`--immediate`).
+//! An allocation made here is held by a `salloc` whose command waits for the end of its standard input: however this
+//! process ends, the allocation is released. A request still queued at that time expires with the start timeout, which
+//! is passed to salloc (`--immediate`).
 
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What agents of the tests do.
+//! Executors for the tests' agents.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,15 +13,15 @@ use engine::{
 use fleet::{Act, HostExecutor, HostRefusal, OpenOrder, Reply, SiteFacts, SiteId, StageRequest, StageTask};
 use metrics::{Interval, OpKind};
 
-/// What an engine hand loads.
+/// The load of an engine executor.
 pub enum Load {
-    /// Nothing at all, as often as is asked for in a second.
+    /// The null target, at this many operations per second.
     Null(f64),
     /// A scripted target on a virtual clock.
     Sim(Box<SimConfig>),
 }
 
-/// A hand with the real engine.
+/// An executor with the real engine.
 pub struct EngineHand {
     pub load: Load,
     pub interval: Duration,

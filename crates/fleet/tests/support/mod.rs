@@ -1,4 +1,4 @@
-//! Hands made by hand, agents in threads, and what a leader needs.
+//! Fake executors, agents in threads, and settings for a coordinator.
 #![allow(dead_code, clippy::unwrap_used, reason = "a test helper of which each file uses a part")]
 
 pub mod hands;
@@ -20,7 +20,7 @@ use fleet::{
 
 pub const SITE: u32 = 7;
 
-/// A leader that loses its patience soon.
+/// Settings with short timeouts.
 pub fn settings() -> HostGroupSettings {
     HostGroupSettings {
         heartbeat: Duration::from_millis(100),
@@ -29,7 +29,7 @@ pub fn settings() -> HostGroupSettings {
     }
 }
 
-/// The two ends of a pipe between a leader and an agent: `(to the other side, from the other side)` each.
+/// One side of a pipe between a coordinator and an agent: `(to the other side, from the other side)`.
 pub type Side = (OwnedFd, OwnedFd);
 
 pub fn pipe() -> (Side, Side) {
@@ -51,7 +51,7 @@ pub fn agent(name: &str, hand: Arc<dyn HostExecutor>) -> (Ends, JoinHandle<Agent
     (ends(name, ours), std::thread::spawn(run), leaving)
 }
 
-/// What happened, in order.
+/// All events, in order.
 #[derive(Clone, Default)]
 pub struct Events(Arc<Mutex<Vec<FleetEvent>>>);
 
@@ -90,7 +90,7 @@ pub fn host_group(ends: Vec<Ends>, settings: HostGroupSettings, events: &Events)
     HostGroup::new(members, settings, events.hear())
 }
 
-/// A host group of agents in threads, one for each hand.
+/// A host group of agents in threads, one per executor.
 pub fn host_group_of(
     hands: &[Arc<dyn HostExecutor>],
     events: &Events,
@@ -145,12 +145,12 @@ pub fn nothing_beside() -> StageContext {
     StageContext::default()
 }
 
-/// An agent that says what it likes, frame by frame.
+/// An agent that sends anything, frame by frame.
 pub struct Liar {
     output: std::fs::File,
     input: FrameReader<std::fs::File>,
     tally: Tally,
-    /// What its clock shows, given this process's.
+    /// Its clock as a function of this process's.
     pub clock: fn(u64) -> u64,
 }
 
@@ -177,17 +177,17 @@ impl Liar {
         self.say_body(&body)
     }
 
-    /// The next frame, not sent yet.
+    /// The next frame, not yet sent.
     pub fn frame(&mut self, body: &[u8]) -> Vec<u8> {
         self.tally.frame(body)
     }
 
-    /// For whoever waits for its end.
+    /// For callers that wait for its end.
     pub fn input(&self) -> &std::fs::File {
         &self.output
     }
 
-    /// Says nothing more.
+    /// Sends nothing more.
     pub fn shut(&mut self) {
         rustix::net::shutdown(&self.output, rustix::net::Shutdown::Write).unwrap();
     }
@@ -201,13 +201,13 @@ impl Liar {
         self.output.write_all(bytes).is_ok()
     }
 
-    /// The next thing it is told; `None` when the pipe is closed.
+    /// The next message it receives; `None` when the pipe is closed.
     pub fn hear(&mut self) -> Option<serde_json::Value> {
         let body = self.input.read_frame().ok()?;
         Some(serde_json::from_slice(body).unwrap())
     }
 
-    /// Answers pings and the opening of a target until it is told something with this name.
+    /// Answers pings and the opening of a target until a message with this name arrives.
     pub fn until(&mut self, name: &str) -> Option<serde_json::Value> {
         loop {
             let heard = self.hear()?;

@@ -22,7 +22,7 @@ impl Process for OwnProcess {
     }
 }
 
-/// This very test's program, which serves the leader that it is told of (`agent_of_another_process`), and its id.
+/// This very test program, serving the coordinator that it is told of (`agent_of_another_process`), and its id.
 pub fn process(name: &str) -> (Ends, u32) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("leader");

@@ -1,4 +1,4 @@
-//! A scripted management API over plain HTTP: what it answers is decided by the test, call by call.
+//! A scripted management API over plain HTTP: the test determines the response to each call.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(dead_code, reason = "each test file uses its part")]
@@ -17,7 +17,7 @@ pub mod store;
 /// The API token of every scripted array.
 pub const TOKEN: &str = "T-00000000-1111-2222-3333-444444444444";
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Seen {
     pub method: String,
@@ -28,7 +28,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Method and target, the body behind it if there is one.
+    /// Method and target, followed by the body if there is one.
     pub fn line(&self) -> String {
         if self.body.is_null() {
             format!("{} {}", self.method, self.target)
@@ -56,11 +56,11 @@ impl Seen {
     }
 }
 
-/// What is done with a request.
+/// The response to a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     Json(u16, Value),
-    /// Bytes as they are; then the connection is closed.
+    /// Bytes sent unchanged; then the connection is closed.
     Raw(Vec<u8>),
     /// Nothing, ever.
     Hang,
@@ -74,7 +74,7 @@ impl Reply {
 
 type Script = dyn FnMut(&Seen) -> Reply + Send;
 
-/// A listening script. It lives as long as the test process.
+/// A scripted server. It lives as long as the test process.
 pub struct Fake {
     pub address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -92,7 +92,7 @@ impl Fake {
             for stream in listener.incoming() {
                 let (script, seen) = (Arc::clone(&script), Arc::clone(&shared));
                 std::thread::spawn(move || {
-                    // A client that goes away in the middle is part of what is tested.
+                    // Clients that disconnect early are part of the tests.
                     let _ = serve(stream.unwrap(), &script, &seen);
                 });
             }
@@ -100,7 +100,7 @@ impl Fake {
         Self { address, seen }
     }
 
-    /// A script for everything after the login; version and login are answered as they should be.
+    /// A script for everything after the login; version and login get normal responses.
     pub fn logged_in(versions: &[&str], mut script: impl FnMut(&Seen) -> Reply + Send + 'static) -> Self {
         let versions = json!({ "versions": versions });
         Self::start(move |seen| match seen.path() {
@@ -132,7 +132,7 @@ impl Fake {
     }
 }
 
-/// The answer to a login.
+/// The response to a login.
 pub fn session(token: &str) -> Reply {
     Reply::Raw(
         format!("HTTP/1.1 200 OK\r\nx-auth-token: {token}\r\ncontent-length: 23\r\n\r\n{{\"username\":\"pureuser\"}}").into_bytes(),
@@ -188,7 +188,7 @@ fn serve(mut stream: TcpStream, script: &Mutex<Box<Script>>, all: &Mutex<Vec<See
     }
 }
 
-/// A journal directory of a test, with one run begun in it.
+/// A test's journal directory, with one run started in it.
 pub struct Scene {
     pub directory: tempfile::TempDir,
     pub journal: Journal,

@@ -1,4 +1,4 @@
-//! Places as protocols write them into the journal.
+//! Places in the form in which protocols journal them.
 
 use provision::{Container, RecordedPlace};
 use serde_json::json;

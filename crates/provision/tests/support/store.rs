@@ -1,4 +1,4 @@
-//! Just enough of an array behind the script: named objects that are created, changed and deleted.
+//! The minimum of an array behind the script: named objects that are created, changed and deleted.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -65,12 +65,12 @@ impl Store {
         Reply::Json(200, json!({ "items": [object] }))
     }
 
-    /// `resource/name` of everything there.
+    /// `resource/name` of every object.
     pub fn listing(&self) -> Vec<String> {
         self.0.lock().unwrap().keys().map(|(resource, name)| format!("{resource}/{name}")).collect()
     }
 
-    /// Puts an object there.
+    /// Adds an object.
     pub fn put(&self, resource: &str, object: Value) {
         let name = object["name"].as_str().unwrap().to_owned();
         self.0.lock().unwrap().insert((resource.to_owned(), name), object);

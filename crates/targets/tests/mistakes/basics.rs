@@ -1,4 +1,4 @@
-//! Mistakes in the file as such: YAML, sections, names.
+//! Mistakes in the file itself: YAML, sections, names.
 
 use crate::Mistake;
 

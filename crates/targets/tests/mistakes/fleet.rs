@@ -2,7 +2,7 @@
 
 use crate::Mistake;
 
-/// A fleet and more of the file, with a target and a workload that are right.
+/// A fleet and more of the file, with a valid target and workload.
 macro_rules! fleet {
     ($rest:literal) => {
         concat!($rest, "targets: {disk: file:///mnt/data}\nworkloads:\n  randread: {ops: read}\n")

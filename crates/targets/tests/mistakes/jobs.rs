@@ -2,7 +2,7 @@
 
 use crate::Mistake;
 
-/// A workload with a job, and more keys of it.
+/// A workload with a job, and more of its keys.
 macro_rules! job {
     ($rest:literal) => {
         concat!("targets: {disk: file:///mnt/data}\nworkloads:\n  reader:\n    ops: read\n", $rest)

@@ -3,21 +3,21 @@
 
 use experiment::{Settings, SourceText, parse};
 
-/// A workload on files, and more keys of it.
+/// A workload on files, and more of its keys.
 macro_rules! disk {
     ($rest:literal) => {
         concat!("targets: {disk: file:///mnt/data}\nworkloads:\n  randread:\n    ops: read\n", $rest)
     };
 }
 
-/// A workload that writes files, and more keys of it.
+/// A workload that writes files, and more of its keys.
 macro_rules! written {
     ($rest:literal) => {
         concat!("targets: {disk: file:///mnt/data}\nworkloads:\n  randwrite:\n    ops: write\n", $rest)
     };
 }
 
-/// A workload on objects, from its operations on.
+/// A workload on objects, starting with its operations.
 macro_rules! store {
     ($rest:literal) => {
         concat!(
@@ -107,7 +107,7 @@ fn every_mistake_has_its_message() {
     }
 }
 
-/// Each mistake is one mistake: what follows from it must not be told as well. `NAME-many` are several on purpose.
+/// Each mistake is reported once, without its consequences. `NAME-many` contain several on purpose.
 #[test]
 fn one_mistake_gives_one_fault() {
     for mistake in all().filter(|mistake| !mistake.name.contains("many")) {

@@ -1,4 +1,4 @@
-//! Things that do not fit together.
+//! Incompatible combinations.
 
 use crate::Mistake;
 

@@ -1,4 +1,4 @@
-//! Mistakes in single keys of workloads.
+//! Mistakes in individual keys of workloads.
 
 use crate::Mistake;
 

@@ -1,4 +1,4 @@
-//! Numbers at random, for tests that change texts: xorshift64, the same for the same seed.
+//! Random numbers for tests that mutate texts: xorshift64, the same for the same seed.
 
 /// Its state; not zero.
 pub struct Random(pub u64);
@@ -11,7 +11,7 @@ impl Random {
         self.0
     }
 
-    /// Below `n`, or 0.
+    /// A number below `n`, or 0.
     pub fn below(&mut self, n: usize) -> usize {
         (self.next() % n.max(1) as u64) as usize
     }
