@@ -1,7 +1,7 @@
 # Every chore of this repository. `make` alone lists them.
 #
-# The dev profile (dependencies optimised a little, see Cargo.toml) serves the tests, the checks against
-# real servers and the lint; `make demo`, `make bench`, `make build` and `make container` use the release profile.
+# The tests, the checks against real servers and the lint use the dev profile (dependencies slightly
+# optimised, see Cargo.toml); `make demo`, `make bench`, `make build` and `make container` use the release profile.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
