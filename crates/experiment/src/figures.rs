@@ -258,7 +258,7 @@ fn group_of(cell: &Cell) -> Option<u32> {
 /// Minimum and maximum duration of a cell's warm-up and measurement, in seconds.
 fn cell_seconds(cell: &Cell) -> (f64, f64) {
     let stages = &cell.stages;
-    // Twice, each with its warm-up.
+    // Two trials, each with its warm-up.
     let probe_s = 2.0 * (1.0 + TRIAL_WARM_UP) * stages.probe_s;
     let trial = |seconds: f64| trial_seconds(cell, seconds);
     match &cell.study {

@@ -261,8 +261,8 @@ pub struct Stages {
     pub measure_at_least_bytes: u64,
     /// Maximum length of the measurement, in seconds.
     pub measure_at_most_s: f64,
-    /// How long half and twice as much in flight is tried after the measurement and its verification, in seconds each; 0 for not at
-    /// all.
+    /// Length of each trial at half and twice the concurrency, after the measurement and its verification, in seconds;
+    /// 0 for no trials.
     #[serde(default)]
     pub probe_s: f64,
     /// Whether everything is read and compared once after the measurement.

@@ -62,7 +62,7 @@ pub struct BriefExperiment {
     pub at_most: Option<String>,
     /// Length of the load before the measurement.
     pub warm_up: Option<String>,
-    /// How long to try half and twice as much in flight after each measurement.
+    /// Length of the trials at half and twice the concurrency after each measurement.
     pub probe: Option<String>,
     /// How often to measure each point.
     pub repetitions: Option<String>,

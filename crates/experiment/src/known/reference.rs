@@ -19,7 +19,7 @@ fn form(form: Form) -> String {
     }
 }
 
-/// What a form with a structure of its own is: a link to where it is described, or its plain name.
+/// The name of a structured form: a link to its description, or plain text.
 fn named(name: &str) -> String {
     let section = match name {
         "fleet" | "scale" | "placement" | "think" | "find" | "sweep" | "matrix" | "stages" | "errors" => name,

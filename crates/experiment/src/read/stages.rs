@@ -10,7 +10,7 @@ use crate::reader::Fields;
 /// Default maximum length of a measurement, in seconds.
 const AT_MOST_S: f64 = 1800.0;
 
-/// A shorter trial of a probe says nothing, in seconds.
+/// Minimum useful length of a probe trial, in seconds.
 const SHORTEST_PROBE_S: f64 = 1.0;
 
 /// The stages of a cell.

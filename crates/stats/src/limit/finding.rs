@@ -29,7 +29,7 @@ pub struct Bottleneck {
     /// Reasons to doubt the figures: other programs' load on the same disks and NICs, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
-    /// What half and twice as much in flight gave, where that was tried.
+    /// The results at half and twice the concurrency, if that was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<Probe>,
 }
@@ -139,7 +139,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// What stands behind the bound's words.
+    /// The words that follow the bound.
     pub(super) const fn words(self) -> &'static str {
         match self {
             Confidence::High => "",

@@ -9,7 +9,7 @@ use super::words::percent;
 /// Loss limits a connection that reaches this share of the rate TCP can achieve with it: estimates of loss and of round
 /// trips are no more accurate than that.
 const ALLOWED_USED: f64 = 0.5;
-/// A sender that goes at so many times what TCP can carry with so much loss does not slow down for it, as BBR does not.
+/// A sender at this many times the rate that TCP can carry with the loss does not slow down for it, like BBR.
 const UNIMPRESSED: f64 = 2.0;
 /// Where recovery costs the time, affected operations take much longer than the others: the mean is then this many
 /// times the median.
@@ -39,7 +39,8 @@ pub(super) fn without_effect(load: &ObservedLoad, path: &Path) -> Option<String>
     })
 }
 
-/// Whether a sender goes on as if nothing were lost. What a reader sees as out of order is more than what was lost.
+/// Whether a sender continues as if nothing were lost. Only senders qualify: more segments arrive out of order than
+/// were lost.
 fn unimpressed(path: &Path, lost: f64) -> bool {
     path.sends() && path.rate() > UNIMPRESSED * allowed(path, lost)
 }

@@ -1,4 +1,4 @@
-//! An experiment beats an inference: what half and twice as much in flight gave, and what that makes of a finding.
+//! An experiment beats an inference: trials at half and twice the concurrency, and their effect on a finding.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,63 +6,63 @@ use super::finding::{Bottleneck, Bound, Cause, Confidence, EvidenceRow};
 use super::target::MORE_WOULD_TELL;
 use super::words::{percent, time};
 
-/// With twice as much in flight no more than this times the throughput: something is full.
+/// If doubling the concurrency multiplies throughput by at most this, something is full.
 const FULL_BELOW: f64 = 1.15;
-/// And with this or more there is room: what an operation takes, or the lanes, are the limit.
+/// From this gain on there is capacity left: the time per operation, or the number of lanes, is the limit.
 const ROOM_FROM: f64 = 1.6;
-/// The interval of the gain may reach this far over either.
+/// How far the interval of the gain may extend beyond either threshold.
 const BLUR: f64 = 0.15;
 
-/// What half and twice as much in flight gave.
+/// The results at half and twice the concurrency.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
     /// Measured length of each trial, in seconds.
     pub seconds: f64,
-    /// What was measured, before the trials.
+    /// The measurement itself, before the trials.
     pub measured: ProbePoint,
-    /// With half as much; `None` where there is no half of it.
+    /// At half the concurrency; `None` if it cannot be halved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub half: Option<ProbePoint>,
-    /// With twice as much.
+    /// At twice the concurrency.
     pub double: ProbePoint,
-    /// Operations a second with twice as much, by those measured.
+    /// Operations per second at twice the concurrency, divided by those measured.
     pub gain: f64,
-    /// What that says.
+    /// The conclusion.
     pub says: ProbeFinding,
 }
 
-/// A load and what came of it.
+/// A load and its results.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbePoint {
-    /// Operations that can be in flight at once, of all hosts together.
+    /// Operations that can be in flight at once, over all hosts.
     pub lanes: f64,
-    /// Operations a second that were asked for; `None` in a closed loop.
+    /// Requested operations per second; `None` in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_ops_per_s: Option<f64>,
-    /// Operations that ended well, a second.
+    /// Successful operations per second.
     pub ops_per_s: f64,
-    /// Half of the 95 % interval of that, relative; 0 where it is not known.
+    /// Relative half-width of its 95 % interval; 0 if unknown.
     pub half_width: f64,
-    /// Payload bytes a second.
+    /// Payload bytes per second.
     pub bytes_per_s: f64,
     /// Mean service time, in seconds.
     pub latency_s: f64,
 }
 
-/// What a probe says.
+/// The conclusion from a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeFinding {
-    /// More in flight only waits: the target, or what is on the way to it, is full.
+    /// More operations in flight only wait: the target, or the path to it, is full.
     Full,
-    /// More in flight gave as much more.
+    /// Throughput grew with concurrency.
     Room,
-    /// Something between, or too uncertain.
+    /// In between, or too uncertain.
     Between,
 }
 
 impl Probe {
-    /// What trials say; `None` where nothing was done in what was measured.
+    /// Evaluates the trials; `None` if the measurement had no successful operations.
     pub fn of(
         seconds: f64,
         measured: ProbePoint,
@@ -84,12 +84,12 @@ impl Probe {
         Some(Probe { seconds, measured, half, double, gain, says })
     }
 
-    /// It was a rate that was halved and doubled, not the lanes.
+    /// Whether the rate was halved and doubled, not the number of lanes.
     fn is_open(&self) -> bool {
         self.double.asked_ops_per_s.is_some()
     }
 
-    /// In words: what twice as much gave, and what that says.
+    /// In words: the result at twice the load, and the conclusion.
     pub fn sentence(&self) -> String {
         let Probe { measured, double, gain, .. } = self;
         let what = match double.asked_ops_per_s {
@@ -114,7 +114,7 @@ impl Probe {
         format!("{what} gave {gave}{latency}: {says}")
     }
 
-    /// As rows of the evidence.
+    /// The trials as rows of evidence.
     fn rows(&self) -> Vec<EvidenceRow> {
         let row = |name: &str, point: &ProbePoint, says: &str| {
             let load = match point.asked_ops_per_s {
@@ -147,7 +147,7 @@ impl Probe {
     }
 }
 
-/// Whether a probe may change what is said, or how surely: where something was seen to be full it hardly does.
+/// Whether a probe may change a finding or its confidence: if something was seen to be full, it hardly can.
 pub fn is_open(finding: &Bottleneck) -> bool {
     match finding.cause {
         Cause::Service | Cause::Depth | Cause::NotTaken => true,
@@ -158,7 +158,7 @@ pub fn is_open(finding: &Bottleneck) -> bool {
     }
 }
 
-/// A finding, and what a probe makes of it: it confirms, refutes, or says nothing.
+/// Applies a probe to a finding: it confirms, refutes, or leaves it open.
 pub fn decide(finding: Bottleneck, probe: Probe) -> Bottleneck {
     let mut finding = match (probe.says, probe.is_open()) {
         // A higher rate on the same lanes: whatever held the load back still does.
@@ -173,7 +173,7 @@ pub fn decide(finding: Bottleneck, probe: Probe) -> Bottleneck {
 
 fn full(finding: Bottleneck, probe: &Probe) -> Bottleneck {
     match (finding.bound, finding.cause) {
-        // What else it may be lowered the confidence before, and more in flight does not tell it apart.
+        // Alternative causes lowered the confidence before, and more concurrency does not separate them.
         (Bound::Target, Cause::Service) => {
             let sure = finding.confidence == Confidence::Medium;
             let finding = with_words(finding, probe);
@@ -192,17 +192,17 @@ fn room(finding: Bottleneck, probe: &Probe) -> Bottleneck {
     let next = || format!("more in flight: {:.0} and more at once", probe.double.lanes * 2.0);
     match (finding.bound, finding.cause) {
         (Bound::Tool, Cause::Depth) => with_confidence(with_words(finding, probe), Confidence::High),
-        // Their rules found nothing full: that was by elimination.
+        // These rules saw nothing full: they work by elimination.
         (Bound::Target, Cause::Service | Cause::Disk) | (Bound::Unclear, Cause::Nothing) => {
             instead(finding, (Bound::Tool, Cause::Depth, Confidence::High), probe, &next())
         }
-        // What is full cannot give so much more.
+        // A full resource could not give that much more.
         (Bound::Network, Cause::PathRate | Cause::LineRate | Cause::Baseline)
         | (Bound::Client, Cause::Ceiling)
         | (Bound::Target, Cause::NotTaken | Cause::DiskQuota) => {
             instead(finding, (Bound::Tool, Cause::Depth, Confidence::Medium), probe, &next())
         }
-        // A window, a buffer and loss hold back each connection, and a worker may do more at once in each of its turns.
+        // A window, a buffer and loss limit each connection, and a worker may do more per turn of its loop.
         _ => {
             let most = finding.confidence.min(Confidence::Medium);
             with_confidence(with_words(finding, probe), most)
@@ -210,13 +210,13 @@ fn room(finding: Bottleneck, probe: &Probe) -> Bottleneck {
     }
 }
 
-/// The same finding with what the probe says.
+/// The same finding, extended by the conclusion from the probe.
 fn with_words(finding: Bottleneck, probe: &Probe) -> Bottleneck {
     let sentence = finding.sentence.replace(&format!("; {MORE_WOULD_TELL}"), "");
     Bottleneck { sentence: format!("{sentence}; {}", probe.sentence()), ..finding }
 }
 
-/// Another finding, by the probe; what was seen beside the load is told after it.
+/// A different finding, based on the probe; the original one is appended to its sentence.
 fn instead(
     finding: Bottleneck,
     (bound, cause, confidence): (Bound, Cause, Confidence),
@@ -234,7 +234,7 @@ fn instead(
     Bottleneck { bound, cause, confidence, place, share: None, sentence, next, ..finding }
 }
 
-/// The same finding, surer or less sure.
+/// The same finding with a different confidence.
 fn with_confidence(finding: Bottleneck, confidence: Confidence) -> Bottleneck {
     let head = finding.bound.words();
     let before = format!("{head}{}: ", finding.confidence.words());

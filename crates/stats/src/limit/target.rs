@@ -19,7 +19,7 @@ pub(super) const RATE_KEPT: f64 = 0.98;
 pub(super) const QUOTA_USED: f64 = 0.85;
 /// On paths longer than this, in seconds, senders may fill a link without a standing queue.
 const LONG_PATH_S: f64 = 0.001;
-/// What only a probe knows.
+/// What only a probe could tell.
 pub(super) const MORE_WOULD_TELL: &str =
     "more lanes would tell whether the target is full or only takes this long for each";
 /// Acceptable share of failed operations.

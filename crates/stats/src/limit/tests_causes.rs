@@ -157,7 +157,7 @@ fn loss_that_costs_nothing_is_not_the_limit() {
     });
 }
 
-/// 1 % of retransmits on 80 Mbit/s with 10 ms of round trip: five times what Mathis allows, as BBR does.
+/// 1 % retransmits at 80 Mbit/s and 10 ms round trip: five times what Mathis allows, as with BBR.
 #[test]
 fn loss_that_a_sender_does_not_slow_down_for_is_not_the_limit() {
     let finding = says(Bound::Network, Cause::PathRate, |host| {

@@ -1,4 +1,4 @@
-//! What a probe makes of a finding.
+//! The effect of a probe on a finding.
 
 use super::probe::{Probe, ProbeFinding, ProbePoint, decide};
 use super::tests::{of, quiet, reads};
@@ -15,7 +15,7 @@ fn point(lanes: f64, ops_per_s: f64, latency_s: f64) -> ProbePoint {
     }
 }
 
-/// 32 lanes that did 320 op/s; twice as many did so many times that.
+/// 32 lanes that did 320 op/s; twice as many lanes did `gain` times that.
 fn gain(gain: f64) -> Probe {
     let half = point(16.0, 318.0, 0.05);
     Probe::of(5.0, point(32.0, 320.0, 0.1), Some(half), point(64.0, 320.0 * gain, 0.2 / gain)).unwrap()
@@ -90,7 +90,7 @@ fn what_is_full_cannot_give_twice_as_much() {
     assert_eq!((path().bound, path().confidence), (Bound::Network, Confidence::High));
     decided(path(), 1.01, (Bound::Network, Cause::PathRate, Confidence::High));
     decided(path(), 1.9, (Bound::Tool, Cause::Depth, Confidence::Medium));
-    // A worker that batches does more in each of its turns.
+    // A worker that batches does more per turn of its loop.
     let worker = || of(|host| host.ran = 0.97);
     let found = decided(worker(), 1.7, (Bound::Client, Cause::WorkerFull, Confidence::Medium));
     assert!(found.sentence.starts_with("client-bound (likely): "), "{}", found.sentence);
