@@ -1,4 +1,4 @@
-//! `manometer array` as a program: it says where it listens, ends when told to, and refuses wrong usage.
+//! `manometer array` as a program: it says where it listens, ends on request, and refuses wrong usage.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -28,14 +28,14 @@ fn ready(path: &Path) -> Value {
     panic!("the array did not start");
 }
 
-/// What it printed, once it has ended with success.
+/// Its output, once it has ended successfully.
 fn end(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// 192.0.2.0/24 is for documents: no host has an address of it.
+/// 192.0.2.0/24 is for documentation: no host has an address in it.
 #[test]
 fn an_address_of_another_host_is_named_with_what_to_do() {
     let output = array(&["--management", "192.0.2.1:99"]).output().unwrap();
@@ -88,7 +88,7 @@ fn it_ends_with_a_signal_and_takes_the_token_from_a_file() {
     end(child);
 }
 
-/// The lines are run as they are printed, in a shell that knows nothing but them.
+/// The printed lines are run unchanged, in a shell with no other context.
 #[test]
 fn the_lines_of_the_playground_work_as_they_are_printed() {
     let home = tempfile::tempdir().unwrap();

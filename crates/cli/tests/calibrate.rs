@@ -1,4 +1,5 @@
-//! `manometer calibrate` as a program: what it measures, says and keeps. Short: figures are not judged here.
+//! `manometer calibrate` as a program: what it measures, prints and stores. Runs are short: figures are not judged
+//! here.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -7,7 +8,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Pieces that every calibration has.
+/// Steps that every calibration has.
 const MEASURES: [&str; 20] = [
     "null-one",
     "null-all",
@@ -47,7 +48,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
 }
 
-/// What is in a directory, in order.
+/// The contents of a directory, in order.
 fn within(directory: &TempDir) -> Vec<String> {
     let entries = std::fs::read_dir(directory.path()).unwrap();
     let mut names: Vec<String> =
@@ -87,7 +88,7 @@ fn every_piece_is_measured_and_kept() {
             let spread = &measure["by_clock"];
             let [low, median, high] = ["low", "median", "high"].map(|name| spread[name].as_f64().unwrap());
             assert!(low <= median && median <= high, "{measure}");
-            // In so short a time a busy machine may not get to the end of anything, but not each time. A timer may be on time.
+            // In so short a time a busy machine may finish nothing, but not every time. A timer may be on time.
             assert!(high > 0.0 || measure["name"] == "timer", "{measure}");
             let loads = ["null", "nfs", "s3", "tcp"]
                 .iter()
@@ -132,7 +133,7 @@ fn a_signal_ends_it_and_nothing_stays() {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    // The first piece is under way once the first line about it is there.
+    // The first step is under way once its first line appears.
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stderr.take().unwrap()));
     assert!(lines.next().unwrap().unwrap().contains("round 1 of 5"));
     let pid = libc::pid_t::try_from(child.id()).unwrap();
@@ -141,7 +142,7 @@ fn a_signal_ends_it_and_nothing_stays() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
     assert!(rest.iter().any(|line| line.contains("nothing is kept")), "{rest:?}");
-    // No calibration, and nothing of the array: the run alone, as far as it came.
+    // No calibration, and nothing from the array: only the run, as far as it got.
     assert_eq!(within(&directory), ["results.sqlite"]);
     let listed = json(&read(&directory, &["list", "--results", "results.sqlite", "--output", "json"]));
     assert_eq!(listed["runs"][0]["state"], "interrupted", "{listed:#}");
@@ -167,7 +168,7 @@ fn calibrations_of_two_hosts_are_listed_shown_reported_exported_and_compared() {
     let errors: Vec<String> =
         validator.iter_errors(&exported).map(|error| format!("{}: {error}", error.instance_path)).collect();
     assert!(errors.is_empty(), "{errors:#?}");
-    // What has no target is a fact of the run, all else a cell, in the order of the calibration.
+    // Results without a target are facts of the run, all others are cells, in calibration order.
     let facts = &exported["run"]["environment"]["facts"];
     let of_cells = exported["cells"].as_array().unwrap().iter().map(|cell| cell["name"].as_str().unwrap());
     let of_cells: Vec<&str> = of_cells.collect();

@@ -33,7 +33,7 @@ fn with_an_unreachable_address(reactor: &str) {
     stage.array.faults().set(plan);
     stage.remember();
     let mut check = stage.check();
-    // Nothing answers at one address: that takes the whole of this time, twice.
+    // Nothing answers at one address: that takes this whole timeout, twice.
     check.args(["--output", "csv", "--reactor", reactor, "--verify", "--connect-timeout", "5s"]);
     let ended = run_until_measured(&mut check);
     assert_eq!(ended.code, Some(1), "{ended:#?}");
@@ -139,7 +139,7 @@ fn a_file_takes_the_report_and_standard_output_a_table() {
 
 #[test]
 fn a_path_that_does_not_carry_the_arrays_jumbo_frames_is_warned_of() {
-    // Loopback carries segments of 64 KiB at most, so that an interface of 100000 bytes is too much for it.
+    // Loopback carries segments of at most 64 KiB, so an interface MTU of 100000 bytes is too large for it.
     let stage = Stage::with(1, |config| config.data[0].mtu = 100_000);
     let ended = run_until_measured(stage.check().args(["--skip-s3", "--output", "json"]));
     assert_eq!(ended.code, Some(0), "{ended:#?}");
@@ -255,7 +255,7 @@ fn a_second_signal_leaves_at_once_and_cleanup_finishes() {
     stage.assert_untouched();
 }
 
-/// Whether the run has begun to write.
+/// Whether the run has started writing.
 fn has_files(stage: &Stage) -> bool {
     stage.array.capacity().used() > 0
 }

@@ -7,7 +7,7 @@ mod support;
 use support::proxy::{Betrayal, NfsProxy};
 use support::{Ended, Stage, run};
 
-/// A check of 8 MiB that are written many times, through a proxy that betrays some WRITEs.
+/// A check that writes 8 MiB many times, through a proxy that loses or misplaces some WRITEs.
 fn check_through(betrayal: Betrayal) -> (Ended, u64) {
     let stage = Stage::plain(1);
     stage.make_file_system("projects", "*(rw,no_root_squash)");

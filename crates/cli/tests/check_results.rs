@@ -1,4 +1,4 @@
-//! What is left of a check in the results file: a run like any other.
+//! A check in the results file: a run like any other.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -73,7 +73,7 @@ fn two_checks_are_listed_shown_reported_exported_and_compared() {
     let reported = read(&stage, &["report", "last", "-o", "check.html"]);
     assert_eq!(reported.code, Some(0), "{reported:#?}");
     assert!(std::fs::read_to_string(stage.path("check.html")).unwrap().contains(&format!("{nfs} write")));
-    // A table may break the name over lines.
+    // A table may wrap the name.
     let compared = read(&stage, &["compare", "last~1", "last", "--output", "json"]);
     assert!(matches!(compared.code, Some(0 | 1)), "{compared:#?}");
     let document: Value = serde_json::from_str(&compared.stdout).unwrap();

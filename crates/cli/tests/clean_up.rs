@@ -1,4 +1,4 @@
-//! What is left behind, and what is said of it: nothing that was never made, and everything that was.
+//! Leftovers and reports about them: nothing that was never created, and everything that was.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -13,7 +13,7 @@ use run_support::{Lab, names};
 use rustix::process::Signal;
 use support::{Stage, run, run_until_measured, start, wait_until};
 
-/// A port that takes connections and never answers: a firewall, a gateway that hangs.
+/// A port that accepts connections and never answers: a firewall, a hanging gateway.
 fn silent() -> (TcpListener, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -84,7 +84,7 @@ steady: none
 fn what_one_host_made_is_removed_when_another_refuses() {
     let lab = Lab::new();
     std::fs::create_dir(lab.data().join("local-0")).unwrap();
-    // Nothing can be made in /proc, which is found out when the directory is to be made.
+    // Nothing can be created in /proc, which shows only when the directory is created.
     std::os::unix::fs::symlink("/proc", lab.data().join("local-1")).unwrap();
     let text = "
 targets: {t: 'file://DATA/{host}'}
@@ -162,10 +162,10 @@ stages: {warm_up: 0s, measure: {at_least: 60s, at_most: 60s}}
 steady: none
 ";
 
-/// SIGHUP means what it usually does, also where these tests themselves run under `nohup`.
+/// SIGHUP has its default action, even if these tests themselves run under `nohup`.
 const HANGS_UP: [&str; 2] = ["env", "--default-signal=HUP"];
 
-/// The same command, started by another that then becomes it.
+/// The same command, started through another one that execs it.
 fn under(starter: &[&str], command: &Command) -> Command {
     let mut outer = Command::new(starter[0]);
     outer.args(&starter[1..]).arg(command.get_program()).args(command.get_args());
@@ -178,7 +178,7 @@ fn under(starter: &[&str], command: &Command) -> Command {
     outer
 }
 
-/// A terminal that is closed sends the signal, often twice; what the process said last may have nobody to read it.
+/// Closing a terminal sends the signal, often twice; nobody may be able to read the last output.
 #[test]
 fn a_hangup_cleans_up_as_sigterm_does() {
     let lab = Lab::new();
@@ -220,7 +220,7 @@ fn a_hangup_that_is_ignored_from_the_start_stays_ignored() {
     lab.assert_clean();
 }
 
-/// The whole of a lost session: the terminal's other end is gone, the kernel sends the signal, and every write fails.
+/// A complete session loss: the terminal's other end is gone, the kernel sends the signal, and every write fails.
 #[test]
 fn a_terminal_that_goes_away_keeps_nothing_from_being_removed() {
     let lab = Lab::new();
@@ -282,7 +282,7 @@ steady: none
     lab.assert_clean();
 }
 
-/// The flags of flashblade-plumbing: seconds without a unit, one address, names of what exists, no array.
+/// The flags of flashblade-plumbing: seconds without a unit, one address, names of existing targets, no array.
 #[test]
 fn the_spellings_of_flashblade_plumbing_are_understood() {
     let mut stage = Stage::plain(1);

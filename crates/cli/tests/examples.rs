@@ -1,5 +1,4 @@
-//! The files in `examples/` say what they should: they parse, take both inputs from the Secret, and use flags
-//! that exist.
+//! The files in `examples/` are correct: they parse, take both inputs from the Secret, and use existing flags.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -17,7 +16,7 @@ fn kubernetes(name: &str) -> Value {
     serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The pod of a Job or DaemonSet, and its container that runs manometer.
+/// The pod of a Job or DaemonSet, and its manometer container.
 fn pod_and_container(object: &Value, list: &str) -> (Value, Value) {
     let pod = object["spec"]["template"]["spec"].clone();
     let container = pod[list].as_array().unwrap()[0].clone();
@@ -40,13 +39,13 @@ fn assert_takes_its_inputs_from_the_secret(pod: &Value, container: &Value) {
     for argument in &arguments[1..] {
         let flag = argument.as_str().unwrap().split('=').next().unwrap();
         assert!(help.contains(&format!("{flag} ")), "{flag} is no flag of check");
-        // What is expanded must be among the variables.
+        // Expanded names must be among the variables.
         if let Some((_, rest)) = argument.as_str().unwrap().split_once("$(") {
             let name = rest.trim_end_matches(')');
             assert!(variables.iter().any(|variable| variable["name"] == name), "{name}");
         }
     }
-    // The journal needs a place that this user may write to.
+    // The journal needs a location that this user may write to.
     let mount = container["volumeMounts"].as_array().unwrap().iter().find(|m| m["mountPath"] == "/state");
     let volume = mount.expect("/state is mounted")["name"].clone();
     assert!(pod["volumes"].as_array().unwrap().iter().any(|v| v["name"] == volume));
@@ -85,7 +84,7 @@ fn the_role_lets_a_fleet_be_started_and_removed_and_nothing_else() {
             rules.iter().find(|rule| rule["resources"] == serde_json::json!([resource])).expect(resource);
         serde_json::from_value(rule["verbs"].clone()).unwrap()
     };
-    // What `kubectl apply`, `get`, `exec` and `delete --wait` ask for.
+    // The verbs that `kubectl apply`, `get`, `exec` and `delete --wait` need.
     assert_eq!(verbs("jobs"), ["get", "list", "watch", "create", "patch", "delete"]);
     assert_eq!(verbs("pods"), ["get", "list", "watch"]);
     assert_eq!(verbs("pods/exec"), ["get", "create"]);

@@ -1,4 +1,4 @@
-//! `manometer run --dry-run` on every example, and what becomes of files that cannot be run.
+//! `manometer run --dry-run` on every example, and the handling of files that cannot be run.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ fn every_example_can_be_looked_at_without_touching_anything() {
                 arguments.extend(["--set", set]);
             }
         }
-        // Which hosts is left to the command line there.
+        // That file leaves the choice of hosts to the command line.
         if words.contains("--hosts, --local, --slurm or --kubernetes says which hosts") {
             arguments.extend(["--local", "4"]);
         }

@@ -1,4 +1,5 @@
-//! `manometer fio --client`: jobs on several hosts, by agents that a stand-in for ssh starts here, in fio's shapes.
+//! `manometer fio --client`: jobs on several hosts, run by agents that a stand-in for ssh starts here, in fio's
+//! formats.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -11,7 +12,7 @@ use run_support::{Lab, names};
 use serde_json::Value;
 use support::{Ended, install, run};
 
-/// Runs the command for the host here, with a home directory of its own.
+/// Runs the command for the host here, with its own home directory.
 const SSH: &str = "#!/bin/sh
 while test \"$1\" != --; do shift; done
 HOME=HOMES/$2; export HOME; mkdir -p \"$HOME\"; unset XDG_CACHE_HOME XDG_STATE_HOME
@@ -113,7 +114,7 @@ fn each_host_and_all_together_come_out_in_fios_shapes() {
         ("beta", "All clients"),
     ];
     assert_eq!(entries, expected, "{}", ended.stdout);
-    // A worker for each job and host, whose times add up but for what is less than a millisecond of each.
+    // One worker per job and host; their times add up, except for less than a millisecond each.
     let all = ended.stdout.split_once("\nAll clients: ").unwrap().1;
     assert!(all.starts_with("(groupid=1, jobs=4): err= 0: "), "{all}");
     let time = |one: &Value| one["job_runtime"].as_u64().unwrap();

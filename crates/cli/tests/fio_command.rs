@@ -1,4 +1,4 @@
-//! `manometer fio`: its command line, what it refuses, and what comes out.
+//! `manometer fio`: its command line, what it refuses, and its output.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -166,7 +166,7 @@ fn an_operation_of_seventy_seconds_is_reported_as_that() {
     assert!((p100 as f64 - 70e9).abs() < 70e9 * 0.01, "{p100}");
 }
 
-/// A job and an experiment that mean the same load are judged in the same words.
+/// A job and an experiment with the same load get the same verdict in the same words.
 #[test]
 fn a_rate_that_is_not_kept_is_told_as_in_an_experiment() {
     let lab = FioLab::new();

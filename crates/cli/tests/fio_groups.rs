@@ -1,4 +1,4 @@
-//! Jobs at the same time and one after the other: what begins when, and what ends what.
+//! Concurrent and sequential jobs: what starts when, and what ends what.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -10,12 +10,12 @@ use rustix::process::Signal;
 use store::{State, Store};
 use support::{run, start, wait_until};
 
-/// A job that would go on for an hour.
+/// A job that would run for an hour.
 const ENDLESS: &str = "[endless]\nioengine=null\nrw=read\nsize=1m\ntime_based\nruntime=3600\n";
 
 #[test]
 fn jobs_run_at_the_same_time_and_the_end_of_one_can_be_that_of_all() {
-    // It only comes to an end when both run at once.
+    // It only ends if both run at once.
     let lab = FioLab::new();
     let ended = lab
         .run(&format!("{ENDLESS}\n[short]\nioengine=null\nrw=write\nsize=64m\nstartdelay=200ms\nexitall\n"));

@@ -1,7 +1,7 @@
-//! Every job file of `tests/fio` does under `manometer fio` what stands in it.
+//! Every job file in `tests/fio` behaves under `manometer fio` as it states.
 //!
-//! With `MANOMETER_FIO=fio` the same files run under that program too (`make test-real`): what is expected must come out of
-//! both, and where it is exact, both leave the same files.
+//! With `MANOMETER_FIO=fio` the same files also run under that program (`make test-real`): both must meet the
+//! expectations, and where these are exact, both leave the same files.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 mod fio_support;
@@ -74,8 +74,8 @@ fn check(case: &Case, fio: Option<&str>) -> Vec<String> {
     wrong
 }
 
-/// The files whose sizes both programs must agree on: not logs, not what is drawn by chance, and not fio's notes on what is to be
-/// verified yet.
+/// The files whose sizes must agree between both programs: not logs, random results, or fio's notes on pending
+/// verification.
 fn comparable(mut files: BTreeMap<String, u64>, expected: &[Expected]) -> BTreeMap<String, u64> {
     let drawn = |name: &str| {
         expected

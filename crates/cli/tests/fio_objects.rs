@@ -92,7 +92,7 @@ fn each_block_is_written_read_and_trimmed_as_an_object() {
         (0..4).map(|block| (format!("fio/data_{}_32768", block * 32768), 32768)).collect();
     assert_eq!(found, expected, "what was not trimmed");
 
-    // The secret is nowhere but in the file that the user wrote.
+    // The secret is only in the file that the user wrote.
     let converted = run(fio().arg("--convert").arg(&file));
     assert!(converted.stdout.contains("s3://archive?endpoint=http://"), "{converted:#?}");
     for text in [&ended.stdout, &ended.stderr, &converted.stdout, &converted.stderr] {

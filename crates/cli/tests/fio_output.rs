@@ -1,4 +1,4 @@
-//! What `manometer fio` prints in fio's shapes, and the logs beside it, on a simulated target whose every latency is known.
+//! Output of `manometer fio` in fio's formats, and its logs, on a simulated target whose latencies are all known.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use support::{Ended, run};
 use tempfile::TempDir;
 
-/// `manometer fio` on this job file, in a directory of its own, with nothing of this process's environment that could matter.
+/// `manometer fio` on this job file in a new directory, isolated from this process's environment.
 fn fio(job: &str, arguments: &[&str]) -> (Ended, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("job.fio"), job).unwrap();
@@ -40,7 +40,7 @@ fn within(value: &Value, truth: f64, share: f64) -> bool {
     value.as_f64().is_some_and(|value| (value / truth - 1.0).abs() <= share)
 }
 
-/// 2000 operations, of which one takes 70 s.
+/// 2000 operations, one of which takes 70 s.
 const SLOW: &str = "[slow]\nioengine=sim\nsim_url=sim:?latency=1ms&slow=70s/2000\nrw=randread\nbs=4k\nsize=8m\n\
                     percentile_list=50:99.9:99.99:100\nlat_percentiles=1\n";
 
@@ -60,7 +60,7 @@ fn one_operation_of_seventy_seconds_is_one_of_seventy_seconds() {
         assert!((longest.parse::<f64>().unwrap() / 70e9 - 1.0).abs() < 0.01 && count == 1, "{bins:?}");
     }
     assert!(within(&document["jobs"][0]["latency_ms"][">=2000"], 0.05, 1e-6));
-    // Bandwidth is over all of that time.
+    // Bandwidth covers the whole time.
     assert!(within(&read["iops"], 2000.0 / (70.0 + 1.999), 0.01), "{read}");
 }
 
@@ -77,7 +77,7 @@ fn nothing_but_json_is_on_standard_output() {
         .map(|error| format!("{}: {error}", error.instance_path))
         .collect();
     assert!(errors.is_empty(), "{errors:#?}");
-    // Also when the job cannot be run.
+    // Also if the job cannot run.
     let (ended, _directory) =
         fio("[bad]\nioengine=null\nrw=read\nsize=1m\nno_such_option=1\n", &["--output-format=json"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
@@ -152,7 +152,7 @@ fn logs_say_what_was_done_and_when() {
                write_bw_log=b\nwrite_iops_log=i\nwrite_lat_log=l\nwrite_hist_log=h\nlog_hist_msec=50\nwrite_iolog=list\n";
     let (ended, directory) = fio(job, &["--output-format=json"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    // Two in flight, 2 ms each: one a millisecond, 100 in all.
+    // Two in flight at 2 ms each: one per millisecond, 100 in total.
     let columns = |name: &str| -> Vec<Vec<u64>> {
         let numbers = |line: &str| line.split(", ").map(|field| field.parse().unwrap()).collect();
         read(&directory, name).lines().map(numbers).collect()
@@ -216,7 +216,7 @@ fn a_block_that_differs_is_an_error_with_fios_number() {
         assert_eq!(ended.code, Some(1), "{}", ended.stderr);
         serde_json::from_str::<Value>(&ended.stdout).unwrap()["jobs"][0].clone()
     };
-    // EILSEQ, as fio has it.
+    // EILSEQ, as in fio.
     let goes_on = check("continue_on_error=verify");
     assert_eq!(
         (&goes_on["error"], &goes_on["total_err"], &goes_on["first_error"]),

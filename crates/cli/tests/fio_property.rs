@@ -1,7 +1,8 @@
-//! Random job files are either refused at the line that is wrong, or do on the simulated target what the grammar foretells; for a
-//! time (`MANOMETER_FUZZ_SECONDS`, default 2). A failing case names its seed.
+//! Random job files are either refused at the wrong line, or behave on the simulated target as the grammar predicts;
+//! for a while (`MANOMETER_FUZZ_SECONDS`, default 2). A failing case prints its seed.
 //!
-//! With `MANOMETER_FIO=fio` the right ones run under that program too, on its null engine: the grammar foretells fio.
+//! With `MANOMETER_FIO=fio` the valid files also run under that program, on its null engine: the grammar predicts fio
+//! as well.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 mod fio_support;
@@ -81,7 +82,7 @@ fn check(json: &Value, predictions: &[Prediction], said: &str) {
     }
 }
 
-/// The same job file under fio, where arithmetic is not part of it.
+/// The same job file under fio, for files without arithmetic.
 fn check_with_fio(fio: &str, made: &JobFile, seed: u64) {
     let Ok(predictions) = &made.outcome else { return };
     let directory = tempfile::tempdir().unwrap();

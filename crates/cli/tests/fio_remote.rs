@@ -1,4 +1,4 @@
-//! Job files whose data is not on this machine: NFS by the simulated array, and blocks between two processes over TCP.
+//! Job files with data on other machines: NFS served by the simulated array, and blocks between two processes over TCP.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -28,7 +28,7 @@ fn json(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:#?}"))
 }
 
-/// The job of the guides, with shorter times: ten clones write, then read back at random what they wrote.
+/// The job from the guides, shortened: ten clones write, then read what they wrote at random.
 #[test]
 fn the_job_of_the_nfs_guides_runs_over_several_connections_and_addresses() {
     let stage = Stage::plain(2);
@@ -48,7 +48,7 @@ fn the_job_of_the_nfs_guides_runs_over_several_connections_and_addresses() {
         let ended = run(fio(&lab).env("NFS_URL", urls).arg("--output-format=json").arg(file));
         assert_eq!(ended.code, Some(0), "{ended:#?}");
         let jobs = json(&ended)["jobs"].as_array().unwrap().clone();
-        // One group, so one report of all clones of both jobs.
+        // One group, so one combined report of all clones of both jobs.
         assert_eq!(jobs.len(), 1, "{}", ended.stdout);
         assert_eq!((&jobs[0]["jobname"], &jobs[0]["error"]), (&"write".into(), &0.into()));
         for direction in ["write", "read"] {
@@ -142,7 +142,7 @@ fn two_free_ports() -> u16 {
     }
 }
 
-/// An operation of 70 s is one of 70 s: at the top and in the percentiles where it belongs, beyond fio's 17 s.
+/// An operation of 70 s counts as 70 s: as the max and in the right percentiles, beyond fio's limit of 17 s.
 #[test]
 fn an_operation_of_seventy_seconds_is_reported_as_one() {
     let lab = Lab::new();
@@ -160,7 +160,7 @@ steady: none
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let total = &lab.results()[0].total;
     let near = |ns: u64, expected: f64| (ns as f64 - expected).abs() <= expected * 0.01;
-    // 5 of 1000 operations took so long: more than one in 200 is not, one in a thousand is.
+    // 5 of 1000 operations took that long: fewer than one in 100, more than one in a thousand.
     assert_eq!(total.ok, 1000);
     assert!(near(total.response.max_ns, 70e9) && near(total.response.p999_ns, 70e9), "{:?}", total.response);
     assert!(near(total.response.p50_ns, 1e6) && near(total.response.p99_ns, 1e6), "{:?}", total.response);

@@ -1,4 +1,4 @@
-//! What somebody meets who has just installed it: help, completions, pages for man, and commands that mean the last run.
+//! The first encounter after installation: help, completions, man pages, and commands that default to the last run.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -39,7 +39,7 @@ fn help_says_where_to_start_and_knows_every_command() {
         assert_eq!(of_command.code, Some(0), "{command}: {of_command:#?}");
         assert!(of_command.stdout.contains("Usage:"), "{command}: {}", of_command.stdout);
     }
-    // The lines that newcomers copy are right.
+    // The lines that newcomers copy are correct.
     let examples =
         help.stdout.split_once("Where to start:\n").unwrap().1.lines().take_while(|line| !line.is_empty());
     for example in examples {
@@ -117,7 +117,7 @@ fn the_last_run_is_meant_where_none_is_named() {
         "{bare:#?}"
     );
     assert_eq!(bare.stdout, manometer(home.path(), &["compare", &first]).stdout);
-    // One spelling for a file everywhere; the older ones are still understood.
+    // One spelling for a file everywhere; the older ones still work.
     for (flag, name) in [("--output-file", "a.html"), ("--output", "b.html"), ("-o", "c.html")] {
         assert_eq!(manometer(home.path(), &["report", flag, name]).code, Some(0), "{flag}");
         assert!(home.path().join(name).exists(), "{flag}");

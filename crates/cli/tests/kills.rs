@@ -1,6 +1,6 @@
-//! Kills at random moments, each followed by `manometer cleanup`: what exists is what existed.
+//! Kills at random moments, each followed by `manometer cleanup`: only what existed before remains.
 //!
-//! `MANOMETER_KILLS` says how many (40), `MANOMETER_KILLS_SEED` which moments (1); `tests/kills/run.sh` sets them.
+//! `MANOMETER_KILLS` sets their number (40), `MANOMETER_KILLS_SEED` their moments (1); `tests/kills/run.sh` sets both.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -15,7 +15,7 @@ use run_support::{Lab, names};
 use rustix::process::Signal;
 use support::{Ended, Stage, run, start, wait_until};
 
-/// The latest moment of a kill, in milliseconds: some commands are through before it.
+/// Latest time of a kill, in milliseconds: some commands have ended before it.
 const LATEST_MS: u64 = 1000;
 
 const FILES: &str = "
@@ -60,7 +60,7 @@ impl Scene {
         Self { stage, lab, keys: (keys.access, keys.secret) }
     }
 
-    /// The commands that are killed, in turn.
+    /// The commands to kill, in turn.
     fn command(&self, number: u64) -> Command {
         let short = ["--duration", "200ms"];
         let mut command = match number % 4 {
@@ -88,7 +88,7 @@ impl Scene {
         run
     }
 
-    /// Where the journals of checks and of runs are.
+    /// The journal directories of checks and of runs.
     fn journals(&self) -> [PathBuf; 2] {
         [self.stage.journal(), self.lab.path("journal")]
     }
@@ -133,7 +133,7 @@ fn killed_at_any_moment_nothing_is_left_after_a_clean_up() {
         assert_eq!(cleaned.code, Some(0), "{place}: {cleaned:#?}");
         assert_eq!(names(journal), Vec::<String>::new(), "{place}");
         assert_eq!(names(&scene.lab.data()), Vec::<String>::new(), "{place}");
-        // The array counts what is used a moment after it was removed.
+        // The array updates its usage figures a moment after a removal.
         let same = || scene.stage.array.state() == before;
         if !same() {
             wait_until(&format!("the array's state of before: {place}"), same);

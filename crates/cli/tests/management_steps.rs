@@ -1,8 +1,8 @@
-//! Whatever happens at any management call, the array is afterwards as it was.
+//! Whatever happens in any management call, the array ends up as it was.
 //!
-//! The real `manometer check` runs against a simulated array that fails a call, does not answer it, or
-//! during which the process is killed; once for every step that the code enumerates and for both
-//! generations of the API. A neighbour with objects of its own is on the same array all the time.
+//! The real `manometer check` runs against a simulated array that fails a call or does not answer it, or the process is
+//! killed during the call; once for every step that the code enumerates, and for both generations of the API.
+//! Throughout, a neighbour has objects of its own on the same array.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -15,13 +15,13 @@ use array::faults::{SessionFault, StepAction};
 use provision::{ManagementStep, StepPhase, steps};
 use stage::{Ended, Generation, Stage, everywhere};
 
-/// Deadline of a call where calls hang: long enough for a busy machine, short enough for many of them.
+/// Timeout of a call in tests where calls hang: long enough for a busy machine, short enough to be repeated often.
 const SHORT: Duration = Duration::from_secs(1);
-/// Deadline of a call where none should be missed.
+/// Timeout of a call in tests where none should expire.
 const LONG: Duration = Duration::from_secs(20);
 
-/// Both generations with each action, and for each action the steps in which it is a case of its own: a call
-/// that only looks has no effect that could precede its failure.
+/// Both generations with each action, and for each action the steps that make it a distinct case: a read-only call has
+/// no effect that could precede its failure.
 fn with_each(actions: [StepAction; 2], test: impl Fn(&Stage, StepAction, ManagementStep) + Sync) {
     everywhere(|generation| {
         std::thread::scope(|scope| {
@@ -39,12 +39,12 @@ fn with_each(actions: [StepAction; 2], test: impl Fn(&Stage, StepAction, Managem
     });
 }
 
-/// The step as it is known to the array: its place among all calls of an undisturbed run.
+/// The step as the array identifies it: its index among all calls of an undisturbed run.
 fn place(step: ManagementStep) -> u64 {
     1 + steps().iter().position(|&other| other == step).unwrap() as u64
 }
 
-/// The array is as it was, and no journal is left but the neighbour's.
+/// The array is as it was, and only the neighbour's journal is left.
 fn assert_untouched(stage: &Stage, step: ManagementStep, ended: &Ended) {
     stage.assert_as_before(&format!("{step:?}: {ended:?}"));
     assert_eq!(stage.journals(), 1, "{step:?}: {ended:?}");
@@ -72,7 +72,7 @@ fn a_call_that_fails() {
                 assert_eq!(ended.code, Some(1), "{step:?}: {ended:?}");
                 assert!(ended.stderr.contains(step.words()), "{step:?} is not named: {ended:?}");
             }
-            // Removal is tried again, and a session that does not end by our word ends by itself.
+            // Removal is retried, and a session that does not end on request ends by itself.
             StepPhase::Remove | StepPhase::Close => assert!(ended.left_nothing(), "{step:?}: {ended:?}"),
         }
         assert_untouched(stage, step, &ended);
@@ -116,7 +116,7 @@ fn a_removal_that_is_refused_for_good_is_reported_and_finished_by_cleanup() {
             stage.strike_always(step, StepAction::Fail);
             let ended = stage.check(LONG).finish();
             assert_eq!(ended.code, Some(1), "{step:?}: {ended:?}");
-            // The array cannot tell steps with the same request apart: the first of them is the one that fails.
+            // The array cannot distinguish steps with the same request: the first of them fails.
             let same =
                 |other: &&ManagementStep| (other.method(), other.path()) == (step.method(), step.path());
             let named = steps().iter().filter(same).any(|other| ended.stderr.contains(other.words()));

@@ -1,4 +1,4 @@
-//! `manometer network` between agents of this host: what it measures, says, keeps, and refuses.
+//! `manometer network` between agents on this host: what it measures, prints, stores, and refuses.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Ports in a row that nobody listens on now; each call begins elsewhere.
+/// Consecutive ports that are free now; each call starts elsewhere.
 fn port() -> u16 {
     loop {
         let first = fastrand::u16(20_000..50_000);
@@ -50,7 +50,7 @@ fn every_link_is_measured_in_every_way() {
     flags.extend(["--save-baseline", "before"]);
     flags.extend(BRIEF);
     let output = network(&directory, &flags);
-    // Loopback links of a busy machine may differ: both judgements are right here, failures are not.
+    // Loopback links of a busy machine may differ: both verdicts are fine here, failures are not.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text(&output.stderr));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let schema: Value = serde_json::from_str(include_str!("../../../schemas/network.schema.json")).unwrap();
@@ -88,7 +88,7 @@ fn people_see_a_matrix_and_a_sentence() {
 #[test]
 fn a_link_without_a_way_fails_alone_and_says_why() {
     let directory = tempfile::tempdir().unwrap();
-    // An address that belongs to nobody here cannot be listened on.
+    // Nobody can listen on an address that no host here has.
     let probe =
         network(&directory, &["--local", "2", "--output", "json", "--streams", "1", "--duration", "200ms"]);
     let document: Value = serde_json::from_slice(&probe.stdout).unwrap();
@@ -120,7 +120,7 @@ fn two_network_tests_are_listed_shown_reported_exported_and_compared() {
     assert_eq!(runs.len(), 2, "{listed:#}");
     for run in runs {
         assert_eq!((&run["kind"], &run["state"]), (&"network".into(), &"finished".into()), "{run:#}");
-        // Three pairs with one and with two streams.
+        // Three pairs, with one and with two streams.
         assert_eq!((&run["cells"], &run["cells_done"]), (&6.into(), &6.into()), "{run:#}");
     }
     assert!(text(&read(&directory, &["list"]).stdout).contains("network"));

@@ -1,4 +1,4 @@
-//! What can be known of the targets is looked at before anything is made: all that is wrong is said at once, by a dry run as by a run.
+//! Targets are checked before anything is created: every fault is reported at once, by a dry run as by a run.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -21,18 +21,18 @@ stages: {warm_up: 0s, measure: {at_least: 1s, at_most: 1s}}
 steady: none
 ";
 
-/// `manometer run` of a line.
+/// `manometer run` with the arguments in one line.
 fn line(lab: &Lab, words: &str) -> Ended {
     let words = words.replace("DATA", &lab.data().display().to_string());
     run(lab.command().args(words.split(' ')))
 }
 
-/// The lines that say what is wrong.
+/// The lines that report faults.
 fn errors(ended: &Ended) -> Vec<&str> {
     ended.stderr.lines().filter_map(|line| line.strip_prefix("error: ")).collect()
 }
 
-/// Refused by a dry run and by the run, with the same one line, and nothing was made.
+/// Refused by a dry run and by the run with the same single line, and nothing was created.
 fn assert_refused(lab: &Lab, words: &str, code: i32, parts: &[&str]) {
     let dry = line(lab, &format!("{words} --dry-run"));
     let real = line(lab, words);
@@ -41,7 +41,7 @@ fn assert_refused(lab: &Lab, words: &str, code: i32, parts: &[&str]) {
         let [error] = errors(ended)[..] else { panic!("{words}: {ended:#?}") };
         assert!(parts.iter().all(|part| error.contains(part)), "{words}: {error}");
     }
-    // What is free may change between the two.
+    // The free space may change between the two.
     let said = |ended: &Ended| errors(ended).join("\n").replace(|c: char| c.is_ascii_digit() || c == '.', "");
     assert_eq!(said(&dry), said(&real));
     lab.assert_clean();
@@ -93,7 +93,7 @@ fn what_is_no_directory_is_said() {
 #[test]
 fn what_does_not_answer_is_said_while_it_is_waited_for_and_then_once() {
     let lab = Lab::new();
-    // It takes connections and never answers.
+    // It accepts connections and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let url = format!("nfs://127.0.0.1:{port}/export?mount_port={port}");
@@ -106,7 +106,7 @@ fn what_does_not_answer_is_said_while_it_is_waited_for_and_then_once() {
     assert_refused(&lab, &url, 1, &["127.0.0.1", "cannot connect", "check the address"]);
 }
 
-/// A device that is mounted, where this machine has one, and in any case one that carries a file system.
+/// A mounted device, if this machine has one, and in any case one with a file system on it.
 #[test]
 fn a_device_that_holds_something_is_refused_by_a_dry_run_too() {
     let lab = Lab::new();
@@ -127,7 +127,7 @@ fn a_device_that_holds_something_is_refused_by_a_dry_run_too() {
         found && std::fs::File::open(path).is_ok()
     };
     if let Some(mounted) = sources.filter(|path| Path::new(path).is_absolute()).find(device) {
-        // Only a dry run: nothing here may depend on its being refused.
+        // Only a dry run: nothing here may depend on the refusal.
         let ended = line(&lab, &format!("block://{mounted} --write --dry-run"));
         assert!(ended.code == Some(2) && ended.stderr.contains("is mounted"), "{ended:#?}");
     }
@@ -155,7 +155,7 @@ fn each_host_of_a_fleet_looks_for_itself() {
     let ended = line(&lab, "file://DATA/{host} --file-size 1MiB --local 3 --dry-run");
     let [error] = errors(&ended)[..] else { panic!("{ended:#?}") };
     assert!(ended.code == Some(2) && error.starts_with("local-1 (and another host): "), "{error}");
-    // What they have in common must be enough for all of them.
+    // Their shared space must be enough for all of them.
     let free = rustix::fs::statvfs(lab.data()).unwrap();
     let half = (free.f_bavail * free.f_frsize / 2 + (1 << 30)) >> 20;
     let ended = line(&lab, &format!("file://DATA --file-size {half}MiB --local 2 --dry-run"));

@@ -1,4 +1,4 @@
-//! `manometer report`, `notebook` and `compare` by the program itself, on results files made for the purpose.
+//! `manometer report`, `notebook` and `compare` through the program itself, on results files made for the purpose.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -67,7 +67,7 @@ impl Place {
     }
 }
 
-/// One clear line with these words, and the exit code of wrong input.
+/// One clear line with these words, and the exit code for usage errors.
 fn wrong(ended: &Ended, words: &[&str]) {
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
@@ -210,7 +210,7 @@ fn every_run_that_is_not_there_is_named() {
     let command = |arguments: &[&str]| place.manometer(&[arguments, &["--results", "one.sqlite"]].concat());
     wrong(&command(&["compare", "nosuch", "other"]), &["no run \"nosuch\"", "no run \"other\""]);
     wrong(&command(&["compare", "last", "other"]), &["no run \"other\""]);
-    // What other commands take for a run is not enough to remove one.
+    // Names that other commands accept for a run are not enough to remove one.
     wrong(
         &command(&["forget", "last"]),
         &["no run \"last\"", "the whole id", "next: manometer forget aaaaaaaa"],

@@ -1,4 +1,4 @@
-//! What is in a results file, shown and exported: by the program itself, from a file that uses everything.
+//! Contents of a results file, shown and exported by the program itself, from a file that uses everything.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -16,12 +16,12 @@ use serde_json::Value;
 use store::Store;
 use tempfile::TempDir;
 
-/// A copy of the file that is kept of the layout's first version: a run with every alternative.
+/// A copy of the stored file in the first layout: a run with every alternative.
 fn file() -> (TempDir, PathBuf) {
     kept(1)
 }
 
-/// A copy of the file that is kept of a version; the second has a run of a fleet, `fffftttt`.
+/// A copy of the stored file in a given layout; the second has a fleet run, `fffftttt`.
 fn kept(version: u32) -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("results.sqlite");
@@ -50,7 +50,7 @@ fn ended(command: &mut Command) -> Ended {
     }
 }
 
-/// It worked, and said nothing beside its output.
+/// Succeeded without any message; returns the output.
 fn output(file: &Path, arguments: &[&str]) -> String {
     let ended = manometer(file, arguments);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{arguments:?}");
@@ -250,7 +250,7 @@ fn the_schema_knows_no_field_that_never_comes() {
     schema::assert_names_are_complete();
 }
 
-/// The rows of a CSV text as maps; quotes as RFC 4180 has them.
+/// The rows of a CSV text as maps; quotes as in RFC 4180.
 fn rows(text: &str) -> Vec<BTreeMap<String, String>> {
     let mut records = vec![vec![String::new()]];
     let (mut quoted, mut characters) = (false, text.chars().peekable());
@@ -372,7 +372,7 @@ fn hosts_are_exported_beside_the_whole_when_they_are_asked_for() {
     assert_eq!(of_cell[2]["host"], "db2");
     assert_eq!((&of_cell[2]["result"], &of_cell[2]["limit"]), (&result["hosts"][1], finding));
 
-    // Each host's intervals follow those of the whole.
+    // Each host's intervals follow the combined ones.
     let series = rows_of(&["--hosts", "--intervals"]);
     let numbers = |host: &str| -> Vec<u32> {
         let rows = series.iter().filter(|row| row["host"] == host && row["op"] == "read");
@@ -384,7 +384,7 @@ fn hosts_are_exported_beside_the_whole_when_they_are_asked_for() {
     let with_hosts = json(&export(&["--hosts", "--intervals"]));
     assert_eq!(with_hosts["intervals"].as_array().unwrap().len(), json_lines.lines().count());
 
-    // A run of one host, and a file of the first layout, have all together and nothing else.
+    // A run on one host, and a file in the first layout, have only the combined series.
     let (_old, path) = file();
     let hosts = rows(&output(&path, &["export", "last", "--format", "csv", "--hosts"]));
     let without = rows(&output(&path, &["export", "last", "--format", "csv"]));
@@ -465,15 +465,15 @@ fn a_run_is_forgotten_by_its_whole_id() {
     refused(&manometer(&path, &["forget", "aaaabbb2"]), 2, &["the file holds none"]);
 }
 
-/// What nobody in particular may do; the superuser may do anything, so he steps down first.
+/// Access that an ordinary user lacks; root may do anything, so it drops its privileges first.
 #[test]
 fn a_file_where_nothing_may_be_written_is_read_and_not_changed() {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
     let (directory, path) = file();
     let program = directory.path().join("manometer");
-    // Another process copies it: what this one has open for writing cannot be run as long as a child that another test just
-    // forked has it open, too.
+    // Another process copies it: a file that this process has open for writing cannot be executed while a child just
+    // forked by another test also has it open.
     let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_manometer")).arg(&program).status();
     assert!(copied.unwrap().success());
     let mode = |path: &Path, mode| {

@@ -1,4 +1,4 @@
-//! What cannot be carried out is said in one line, and ends with 2.
+//! Impossible requests are refused in one line, with exit code 2.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 

@@ -1,4 +1,4 @@
-//! A run kept as a baseline, and later runs held against it: on scripted targets, whose figures are known.
+//! A run kept as a baseline, and later runs compared with it: on scripted targets, whose figures are known.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -13,7 +13,7 @@ use stats::NetworkMatrix;
 use store::{Baseline, BaselineContent};
 use support::{Ended, run};
 
-/// 4 KiB reads, four at once, each of which takes so long, but for noise.
+/// 4 KiB reads, four at once, each with this latency plus noise.
 fn experiment(latency: &str) -> String {
     format!(
         "

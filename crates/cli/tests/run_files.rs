@@ -1,4 +1,4 @@
-//! Experiments on files: every byte is written, and whatever is not what was written is found.
+//! Experiments on files: every byte is written, and any data that differs from what was written is detected.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -35,7 +35,7 @@ fn filled() -> (Lab, PathBuf) {
     (lab, file)
 }
 
-/// Runs again on what is there, and finds it wrong.
+/// Runs again on the existing data, and finds it wrong.
 fn found_wrong(lab: &Lab) -> Ended {
     let ended = lab.run(&kept("keep"));
     assert_eq!(ended.code, Some(1), "{ended:#?}");
@@ -92,7 +92,7 @@ fn a_misplaced_block_is_found() {
 #[test]
 fn a_lost_write_is_found() {
     let (lab, file) = filled();
-    // What a drive shows that acknowledged a write to a fresh block and dropped it.
+    // What a drive returns that acknowledged a write to a fresh block and dropped it.
     let file = std::fs::File::options().write(true).open(file).unwrap();
     file.write_all_at(&vec![0; BLOCK as usize], 2 * BLOCK).unwrap();
     found_wrong(&lab);
@@ -101,7 +101,7 @@ fn a_lost_write_is_found() {
 #[test]
 fn a_block_of_another_generation_is_found() {
     let (lab, file) = filled();
-    // The same files written twice: the same seed, the same place, the next generation.
+    // The same files written twice: same seed, same place, next generation.
     let twice =
         kept("fill_always").replace("directory: kept", "directory: other") + "matrix: {repetitions: 2}\n";
     let ended = lab.run(&twice);
@@ -171,12 +171,12 @@ gates: [errors == 0]
         assert!(note.contains("pages of 3 files given up"), "{note}");
         assert_eq!(verify.bytes, 3 << 20, "everything was read");
     }
-    // A load that writes leaves content of many generations: the next cell that verifies has everything written again.
+    // A writing load leaves content of many generations: the next verifying cell has everything rewritten.
     assert_dry_run_says_what_was_written(&lab);
     lab.assert_clean();
 }
 
-/// Crossed cells of a job use the same names: each lays out anew what the one before it removed.
+/// Crossed cells of a job use the same names: each recreates what the previous one removed.
 #[test]
 fn a_matrix_goes_over_a_job_that_removes_its_files() {
     let lab = Lab::new();
@@ -198,7 +198,7 @@ gates: [errors == 0]
     for (result, block) in results.iter().zip([4 << 10, 4 << 10, 64 << 10, 64 << 10]) {
         let done = |kind| result.ops.iter().find(|op| op.op == Some(kind)).map_or(0, |op| op.ok);
         let (read, written) = (done(metrics::OpKind::Read), done(metrics::OpKind::Write));
-        // Every block once, read or written, and what was written once more.
+        // Every block once, read or written, plus rewrites.
         assert_eq!(read, (1 << 20) / block, "{written} written");
         assert!(written > 0);
     }
@@ -276,7 +276,7 @@ gates: [errors == 0]
         ours.map(|file| file.metadata().unwrap().len()).collect()
     };
     assert_eq!((sizes("one"), sizes("two")), (vec![1 << 20; 2], vec![2 << 20; 3]));
-    // Each was written once although cells of the other came between.
+    // Each was written once although cells of the other ran in between.
     assert_dry_run_says_what_was_written(&lab);
     assert_eq!(lab.store().run("last").unwrap().plan.bytes_to_write(targets::kinds()).fill, (2 + 6) << 20);
 }

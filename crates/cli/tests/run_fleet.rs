@@ -1,4 +1,4 @@
-//! Runs on several agents of this host, which the real program starts: one result, one end, nothing left behind.
+//! Runs on several agents on this host, started by the real program: one result, one end, nothing left behind.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -18,7 +18,7 @@ targets: {t: 'sim:?latency=exponential:1ms&noise=5%'}
 workloads: {w: {ops: read, queue_depth: 8, files: 4, file_size: 64MiB, block_size: 4KiB}}
 ";
 
-/// Long enough to be interfered with.
+/// Long enough to be disturbed.
 const LONG: &str = "
 targets: {t: 'file://DATA'}
 workloads: {w: {ops: {read: 50%, write: 50%}, files: 2, file_size: 1MiB, block_size: 4KiB, verify: true}}
@@ -37,7 +37,7 @@ fn carry_out(lab: &Lab, text: &str, count: &str, more: &[&str]) -> Ended {
     run(agents(lab, count, more).arg(file))
 }
 
-/// Agents keep journals of their own where they usually lie.
+/// Agents keep their own journals in the default directory.
 fn assert_clean(lab: &Lab) {
     lab.assert_clean();
     assert_eq!(journals_of_agents(lab), Vec::<String>::new(), "an agent's journal was left");
@@ -47,7 +47,7 @@ fn journals_of_agents(lab: &Lab) -> Vec<String> {
     names(&lab.path(".local/state/manometer/journal"))
 }
 
-/// The processes that one started.
+/// The child processes of a process.
 fn children(of: u32) -> Vec<Pid> {
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{of}/task")) else { return Vec::new() };
     let lists = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok());
@@ -76,7 +76,7 @@ fn a_fleet_of_one_measures_what_this_process_alone_measures() {
     let here = figures(&lab.results()[0]);
     let fleet = carry_out(&lab, SIMULATED, "1", &[]);
     assert_eq!(fleet.code, Some(0), "{fleet:#?}");
-    // The draws of the first agent are those of a run on this host alone.
+    // The first agent draws as a run on this host alone would.
     assert_eq!(figures(&lab.results()[0]), here);
 }
 
@@ -230,7 +230,7 @@ fn a_target_that_one_host_cannot_use_is_said_before_anything_is_written() {
     assert_clean(&lab);
 }
 
-/// Enough files that a host can be killed while they are made.
+/// Enough files that a host can be killed while they are created.
 const MANY: &str = "
 targets: {t: 'file://DATA'}
 workloads: {w: {ops: read, files: 400, file_size: 128KiB, block_size: 4KiB, verify: true}}
@@ -238,7 +238,7 @@ stages: {warm_up: 0s, measure: {at_least: 1s, at_most: 1s}}
 steady: none
 ";
 
-/// Kills the last of three agents while the data set is made.
+/// Kills the last of three agents while the data set is created.
 fn kill_in_preparation(lab: &Lab, running: &Running) {
     wait_until("files", || {
         let places: Vec<String> = names(&lab.data());
@@ -279,7 +279,8 @@ fn a_cell_is_repeated_although_a_lost_host_had_made_files() {
     assert_clean(&lab);
 }
 
-/// What a lost host made is removed from another; its own journal, which nobody can reach, goes with the next run there.
+/// Another host removes what a lost host created; its own journal, which nobody can reach, is removed by the next run
+/// there.
 #[test]
 fn the_journal_of_a_lost_host_goes_with_the_next_run_there() {
     let mut stage = support::Stage::plain(1);
@@ -297,7 +298,7 @@ steady: none
         stage.mount_port()
     );
     let file = lab.experiment("e.yaml", &text);
-    // Each host has a home, and so journals, of its own.
+    // Each host has its own home directory, and so its own journals.
     let agent = format!(
         "env HOME={}/{{host}} {} agent",
         lab.directory.path().display(),

@@ -1,4 +1,4 @@
-//! Signals and kills: what was measured is kept, nothing is left behind, and the run goes on where it was.
+//! Signals and kills: measured data is kept, nothing is left behind, and the run resumes where it stopped.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -21,7 +21,7 @@ matrix: {block_size: [4KiB, 8KiB]}
 steady: none
 ";
 
-/// Kills of one test.
+/// Kills per test.
 const KILLS: usize = 50;
 
 #[test]
@@ -60,7 +60,7 @@ fn sigterm_twice_stops_at_once_and_still_cleans_up() {
     lab.assert_clean();
 }
 
-/// A laptop's lid, a frozen container, a debugger: what did not run did not measure.
+/// A closed laptop lid, a frozen container, a debugger: a process that did not run did not measure.
 #[test]
 fn a_load_that_stood_still_is_no_valid_measurement() {
     let lab = Lab::new();
@@ -113,7 +113,7 @@ fn an_interrupted_run_is_resumed_where_it_was() {
     running.signal(Signal::INT);
     assert_eq!(running.finish().code, Some(130));
     let before = lab.cells();
-    // With the file, which has not changed, and by the beginning of its id.
+    // With the unchanged file, and by the beginning of its id.
     let id = lab.store().run("last").unwrap().id;
     let ended = run(lab.command().args(["--resume", &id[..5]]).arg(&file));
     assert_eq!(ended.code, Some(0), "{ended:#?}");
@@ -125,7 +125,7 @@ fn an_interrupted_run_is_resumed_where_it_was() {
     lab.assert_clean();
 }
 
-/// What must hold of a results file at any moment.
+/// Invariants of a results file at any moment.
 fn assert_whole(store: &Store, record: &RunRecord) {
     for cell in store.cells(&record.id).unwrap() {
         if cell.state == State::Finished {
@@ -155,7 +155,7 @@ fn assert_whole(store: &Store, record: &RunRecord) {
 #[test]
 fn killed_at_any_moment_nothing_is_lost_and_the_matrix_is_completed() {
     let lab = Lab::new();
-    // Files that are verified, a target that answers at once, and one on a virtual clock.
+    // Verified files, a target that answers at once, and one on a virtual clock.
     let file = lab.experiment(
         "e.yaml",
         "
@@ -187,7 +187,7 @@ steady: none
         running.signal(Signal::KILL);
         let ended = running.finish();
         match ended.code {
-            // Faster than the kill: the next is a run of its own.
+            // Ended before the kill: the next is a new run.
             Some(0) => resume = false,
             Some(code) => panic!("{code}: {ended:#?}"),
             None => {
@@ -196,7 +196,7 @@ steady: none
                 let (store, record) = match Store::open_existing(&path).and_then(|s| Ok((s.run("last")?, s)))
                 {
                     Ok((record, store)) => (store, record),
-                    // Killed before the first run was kept; later there is always one.
+                    // Killed before the first run was stored; later there is always one.
                     Err(error) => {
                         assert!(!resume, "{error}");
                         continue;
@@ -224,7 +224,7 @@ steady: none
     assert_eq!(record.state, State::Finished);
     assert!(store.cells(&record.id).unwrap().iter().all(|cell| cell.state == State::Finished));
     assert_whole(&store, &record);
-    // Runs that were killed before their results file knew them left places that the clean-up knows.
+    // Runs that were killed before their results file listed them left places that the clean-up knows.
     let mut cleanup = std::process::Command::new(env!("CARGO_BIN_EXE_manometer"));
     let cleaned = run(cleanup.arg("cleanup").arg("--journal-dir").arg(lab.path("journal")));
     assert_eq!(cleaned.code, Some(0), "{cleaned:#?}");

@@ -1,4 +1,5 @@
-//! Probes on scripted targets: what half and twice as much in flight gives is exact, and never part of what was measured.
+//! Probes on scripted targets: the result with half and twice as much in flight is exact, and never part of the
+//! measurement.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -11,7 +12,7 @@ use stats::limit::{Bound, Cause, Confidence, Probe, ProbeFinding};
 use store::CellResult;
 use support::run;
 
-/// Four lanes on a target that is asked for in `?…`.
+/// Four lanes on a target with the parameters in `?…`.
 fn experiment(target: &str, more: &str) -> String {
     format!(
         "
@@ -31,7 +32,7 @@ fn probed(lab: &Lab, text: &str) -> (CellResult, Probe) {
     (result, probe)
 }
 
-/// `(lanes, operations a second)` of half, the measurement, and double, rounded.
+/// `(lanes, operations per second)` of half, the measurement, and double, rounded.
 fn points(probe: &Probe) -> Vec<(f64, f64)> {
     let all = [probe.half, Some(probe.measured), Some(probe.double)];
     all.into_iter().flatten().map(|point| (point.lanes, (point.ops_per_s / 10.0).round() * 10.0)).collect()
@@ -55,7 +56,7 @@ fn a_target_that_takes_its_time_for_each_has_room() {
 #[test]
 fn a_full_target_gives_no_more() {
     let lab = Lab::new();
-    // 4 KiB through a pipe of 4.096 MB/s: 1 ms each, one after the other.
+    // 4 KiB through a pipe of 4.096 MB/s: 1 ms each, in sequence.
     let (result, probe) = probed(&lab, &experiment("latency=1us&bandwidth=4.096MB/s", ""));
     assert_eq!(points(&probe), [(2.0, 1000.0), (4.0, 1000.0), (8.0, 1000.0)]);
     assert_eq!(probe.says, ProbeFinding::Full);

@@ -76,13 +76,13 @@ steady: none
     let file = lab.experiment("e.yaml", &text);
     let running = start(lab.command().arg(file));
     lab.wait_for_intervals(1);
-    // From now on nobody answers: neither the operations nor the clean-up come to an end soon.
+    // From now on nobody answers: neither the operations nor the clean-up end soon.
     let mut faults = FaultPlan::default();
     faults.add_flag(&format!("{}=drop", stage.ip(0))).unwrap();
     stage.array.faults().set(faults);
     for signal in [Signal::INT, Signal::TERM, Signal::INT] {
         running.signal(signal);
-        // Apart, so that the kernel does not make one of two.
+        // Spaced apart, so that the kernel does not merge them.
         std::thread::sleep(Duration::from_millis(500));
     }
     let ended = running.finish();

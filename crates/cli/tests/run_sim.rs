@@ -1,4 +1,4 @@
-//! Experiments on scripted targets, whose figures can be computed by hand, through the whole program.
+//! Experiments through the whole program on scripted targets, whose figures can be computed by hand.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -80,13 +80,13 @@ stages: {warm_up: 0s, measure: {at_least: 60s, at_most: 30m}}
     assert!(result.measured_s >= 60.0 && result.measured_s < 1800.0, "{}", result.measured_s);
     let window = result.window_end_s - result.window_start_s;
     assert!(window > 0.0 && result.window_end_s <= result.measured_s + 1e-9);
-    // Counters are of the window alone.
+    // Counters cover the window only.
     assert!(near(result.total.ok as f64 / window, result.total.ops_per_s.mean), "{:?}", result.total);
     let whole: u64 = result.stages.iter().find(|stage| stage.name == "measure").unwrap().ok;
     assert!(result.window_start_s == 0.0 || whole > result.total.ok);
 }
 
-/// 1000 operations a second, and a target that stalls for a second every ten.
+/// 1000 operations per second, and a target that stalls for one second in every ten.
 #[test]
 fn an_open_loop_shows_a_stall_that_service_times_hide() {
     let lab = Lab::new();
@@ -114,7 +114,7 @@ steady: none
     ] {
         assert!(near(found as f64, quantile(share)), "p{share}: {found} ns, by hand {}", quantile(share));
     }
-    // Ten operations in ten thousand were in service during a stall: a service time alone hides it.
+    // Ten operations in ten thousand were in service during a stall: service times alone hide it.
     assert!(near(result.total.service.p99_ns as f64, 1e6), "{:?}", result.total.service);
     assert!(response.p99_ns > 500 * result.total.service.p99_ns);
     let open = result.open_loop.unwrap();
@@ -122,8 +122,8 @@ steady: none
     assert!(open.deepest_backlog.abs_diff(990) <= 10 && open.shed == 0, "{open:?}");
 }
 
-/// Response times of 100 s: operations meant to start each millisecond, ten lanes, first come first served. What would be
-/// answered in a stall is answered at its end; where in each ten seconds the stall lies does not matter.
+/// Response times over 100 s: an operation starts each millisecond, ten lanes, first come first served. Operations that
+/// would complete in a stall complete at its end; the position of the stall within each ten seconds does not matter.
 fn by_hand() -> Vec<u64> {
     const MS: u64 = 1_000_000;
     let mut free = [0u64; 10];
@@ -145,7 +145,7 @@ fn by_hand() -> Vec<u64> {
 #[test]
 fn a_search_finds_the_rate_at_which_the_goal_stops_holding() {
     let lab = Lab::new();
-    // Two lanes of 1 ms: 2000 operations a second are kept, and not one more.
+    // Two lanes of 1 ms: they keep up with 2000 operations per second, and not one more.
     let ended = lab.run(
         "
 targets: {t: 'sim:?latency=1ms'}
@@ -162,7 +162,7 @@ stages: {warm_up: 0s}
     assert!(ended.stdout.contains("p99 <= 2 ms holds up to"), "{}", ended.stdout);
 }
 
-/// Every minute nothing happens for 0.4 s: a trial of 20 s sees that once in three times, and must not end the search.
+/// The target stalls for 0.4 s once a minute: one trial of 20 s in three sees that, and must not end the search.
 #[test]
 fn a_stall_in_one_trial_does_not_decide_a_search() {
     for warm_up in ["0s", "3s", "7s"] {
@@ -176,7 +176,7 @@ stages: {{warm_up: {warm_up}}}
         ));
         assert_eq!(ended.code, Some(0), "{ended:#?}");
         let result = &lab.results()[0];
-        // Four lanes of 20 ms: 200 operations a second.
+        // Four lanes of 20 ms: 200 operations per second.
         let found = result.found_ops_per_s.unwrap();
         assert!((180.0..=201.0).contains(&found), "{warm_up}: {found}: {:#?}", result.points);
     }
@@ -207,11 +207,11 @@ stages: {warm_up: 0s}
     );
     let held: Vec<_> = swept.points.iter().map(|point| (point.offered_ops_per_s, point.held)).collect();
     assert_eq!(held, [(500.0, true), (4000.0, false)]);
-    // 256 blocks at 100 a second.
+    // 256 blocks at 100 per second.
     assert_eq!(ended.total.ok, 256);
     assert!(near(ended.measured_s, 2.56), "{}", ended.measured_s);
     assert_eq!(ended.open_loop.as_ref().map(|open| (open.late_starts, open.missed_starts)), Some((0, 0)));
-    // What is not kept is told in the same words as of a mix.
+    // A rate that was not kept is reported in the same words as for a mix.
     let open = timed.open_loop.as_ref().unwrap();
     assert!(near(open.offered_ops_per_s, 4000.0) && open.missed_starts > 0, "{open:?}");
     assert_eq!(timed.verdict.validity, Validity::Warn, "{:?}", timed.verdict);

@@ -27,7 +27,7 @@ fn a_url_is_run_and_shown_as_the_experiment_that_it_stands_for() {
     for line in ["  name: sim-mixed\n", "      ops: {read: 70%, write: 30%}\n", "    queue_depth: [1, 4]\n"] {
         assert!(ended.stderr.contains(line), "{line} is missing:\n{}", ended.stderr);
     }
-    // It can be gone on with as any other, by the stored plan or by the same line.
+    // It can be resumed like any other, from the stored plan or with the same command line.
     let ended = run(lab.command().args(["--resume", "last"]));
     ended.assert_one_line(2, &["is finished"]);
     let again = one_line(&lab, &format!("{line} --resume last"));
@@ -36,7 +36,7 @@ fn a_url_is_run_and_shown_as_the_experiment_that_it_stands_for() {
     assert!(other.stderr.contains("is not the experiment of run"), "{other:#?}");
 }
 
-/// The file that is printed makes the very plan of the line.
+/// The printed file yields exactly the plan of the command line.
 #[test]
 fn the_printed_experiment_is_the_same_one() {
     let lab = Lab::new();
@@ -74,7 +74,7 @@ fn files_are_measured_and_a_page_cache_in_the_way_is_named() {
     assert!(direct.stderr.contains("direct: true") && !direct.stderr.contains("note:"), "{}", direct.stderr);
 }
 
-/// A flag whose value may be left out does not swallow the target.
+/// A flag with an optional value does not swallow the target.
 #[test]
 fn the_url_may_stand_behind_any_flag() {
     let lab = Lab::new();
@@ -99,7 +99,7 @@ fn what_does_not_go_together_is_said() {
     assert!(both.code == Some(2) && both.stderr.contains("--at-most"), "{both:#?}");
 }
 
-/// The words are those of a file's faults; the place is the flag.
+/// The wording is that of faults in a file; the position is the flag.
 #[test]
 fn faults_name_the_flag() {
     let lab = Lab::new();
@@ -121,7 +121,7 @@ fn faults_name_the_flag() {
     }
 }
 
-/// 4kB are 4000 bytes here and 4096 to fio.
+/// 4kB is 4000 bytes here, and 4096 to fio.
 #[test]
 fn a_block_size_that_is_seldom_meant_is_remarked() {
     let lab = Lab::new();

@@ -1,6 +1,6 @@
-//! What people see on terminals of 80 and 120 columns: tables fit, and screens are as they were stored.
+//! What users see on terminals of 80 and 120 columns: tables fit, and screens match the stored ones.
 //!
-//! `script` (bsdutils) makes the terminal.
+//! `script` (bsdutils) provides the terminal.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 /// Columns and rows.
 const TERMINALS: [(u32, u32); 2] = [(80, 24), (120, 40)];
 
-/// What a command prints on a terminal, without colours and without what was drawn over.
+/// What a command prints on a terminal, without colours and without overwritten text.
 fn screen((columns, rows): (u32, u32), directory: &Path, arguments: &str) -> String {
     let program = env!("CARGO_BIN_EXE_manometer");
-    // Messages and progress go to standard error, which is no part of the screens compared here.
+    // Messages and progress go to standard error, which is not part of the screens compared here.
     let command = format!("stty cols {columns} rows {rows}; {program} {arguments} 2>/dev/null");
     let output = Command::new("script")
         .args(["-qec", &command, "/dev/null"])
@@ -25,7 +25,7 @@ fn screen((columns, rows): (u32, u32), directory: &Path, arguments: &str) -> Str
         .output()
         .expect("script (bsdutils) makes a terminal");
     let text = String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n");
-    // Colours keep the blanks at the end of a line.
+    // Colour codes preserve the blanks at the end of a line.
     without_colours(&text).lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
@@ -33,7 +33,7 @@ fn without_colours(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        // A sequence ends with its first letter.
+        // An escape sequence ends with its first letter.
         out.push_str(
             part.trim_start_matches(|c: char| !c.is_ascii_alphabetic()).get(1..).unwrap_or_default(),
         );
@@ -41,7 +41,7 @@ fn without_colours(text: &str) -> String {
     out
 }
 
-/// The lines of tables: those with two columns at least.
+/// Checks the lines of tables: those with at least two columns.
 fn assert_fits(text: &str, columns: u32, of: &str) {
     for line in text.lines().filter(|line| line.trim_start().contains("  ")) {
         assert!(line.chars().count() <= columns as usize, "{of} at {columns}: {line:?} in\n{text}");
@@ -91,7 +91,7 @@ steady: none
     for terminal in TERMINALS {
         let text = screen(terminal, directory.path(), "run nightly.yaml --results r.sqlite");
         assert_fits(&text, terminal.0, "run");
-        // The run's id and its file come after the table.
+        // The run's id and its file follow the table.
         let (table, rest) = text.split_once("\n\nRun ").unwrap_or_else(|| panic!("{text}"));
         assert!(rest.contains("(nightly), 8 cells: 8 valid.\nNext: manometer report "), "{rest}");
         insta::assert_snapshot!(format!("run_{}", terminal.0), table);

@@ -8,10 +8,10 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// Stands for whatever comes: a line of its own for any lines, at the end of a line for the rest of it, in it for a word.
+/// A wildcard: alone on a line for any lines, at the end of a line for the rest of it, within a line for a word.
 const ANYTHING: &str = "…";
 
-/// A command and what it is to print.
+/// A command and its expected output.
 struct Example {
     command: String,
     expected: Vec<String>,
@@ -35,8 +35,8 @@ fn examples(text: &str) -> Vec<Example> {
     examples
 }
 
-/// What a word is, whatever the figure: words with digits are figures, words of eight letters may be ids, and a figure's unit changes
-/// with the figure.
+/// The kind of a word, whatever its figure: words with digits are figures, words of eight letters may be ids, and a
+/// figure's unit varies with the figure.
 fn kind(word: &str) -> &str {
     match word {
         word if word.contains(|c: char| c.is_ascii_digit()) || is_id(word) => "#",
@@ -64,7 +64,7 @@ fn matches(expected: &str, line: &str) -> bool {
     enough && wanted.iter().zip(&found).all(same)
 }
 
-/// Whether the lines have the expected shape; otherwise the first expected line that is missing.
+/// Whether the lines have the expected form; otherwise the first expected line that is missing.
 fn compare(expected: &[String], lines: &[&str]) -> Result<(), String> {
     let mut rest = lines;
     let mut skip = false;
@@ -86,14 +86,14 @@ fn compare(expected: &[String], lines: &[&str]) -> Result<(), String> {
 /// The two terminals of the tutorial: one in which the simulated array runs, and one for everything else.
 struct Terminals {
     directory: PathBuf,
-    /// What was exported.
+    /// Exported variables.
     variables: BTreeMap<String, String>,
     array: Option<(Child, BufReader<ChildStdout>)>,
-    /// What the array printed: commands of the tutorial are run with its ports and paths.
+    /// The array's output: tutorial commands run with its ports and paths.
     printed: Vec<String>,
 }
 
-/// A line that fails leaves no array behind.
+/// A failing line leaves no array behind.
 impl Drop for Terminals {
     fn drop(&mut self) {
         if let Some((child, _)) = &mut self.array {
@@ -116,7 +116,7 @@ impl Terminals {
         for name in ["XDG_DATA_HOME", "XDG_STATE_HOME", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
             command.env_remove(name);
         }
-        // As the tutorial shows it.
+        // As shown in the tutorial.
         command.env("TMPDIR", "/tmp").envs(&self.variables).stdin(Stdio::null()).stdout(Stdio::piped());
         command
     }
@@ -142,7 +142,7 @@ impl Terminals {
         }
     }
 
-    /// Starts the array and reads what it prints, up to the last line of the tutorial.
+    /// Starts the array and reads its output, up to the last line in the tutorial.
     fn start(&mut self, command: &str, expected: &[String]) {
         let words: Vec<&str> = command.split(' ').collect();
         let mut child = self.command(words[0]).args(&words[1..]).spawn().unwrap();
@@ -175,7 +175,7 @@ fn every_line_of_the_tutorial_works() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let examples = examples(&std::fs::read_to_string(root.join("docs/tutorial.md")).unwrap());
     assert!(examples.len() >= 13, "{} commands", examples.len());
-    // Where cargo keeps its files direct I/O works, which it may not in /tmp.
+    // Direct I/O works where cargo keeps its files, but perhaps not in /tmp.
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut terminals = Terminals::new(directory.path());
     examples.iter().for_each(|example| terminals.run(example));

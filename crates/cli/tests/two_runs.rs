@@ -1,4 +1,5 @@
-//! Two runs at once in one process: each has its own keys, places, permissions, directories and evidence, and ends alone.
+//! Two concurrent runs in one process: each has its own credentials, places, permissions, directories and evidence, and
+//! ends alone.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -15,7 +16,7 @@ use store::State;
 use support::{Stage, wait_until};
 use targets::{AccessKey, HeldSecrets};
 
-/// Counts what one run tells, and lets both runs measure at the same time.
+/// Counts one run's events, and lets both runs measure at the same time.
 struct Watch {
     intervals: Mutex<u64>,
     messages: Mutex<Vec<String>>,
@@ -78,7 +79,7 @@ fn figures(outcome: &RunOutcome) -> &store::CellResult {
     outcome.cells[0].result.as_ref().unwrap()
 }
 
-/// What the host did while a run measured, as the results have it.
+/// A host's samples during a run, from the results.
 fn samples(outcome: &RunOutcome) -> Vec<HostSample> {
     let (run, store) = (&outcome.record.id, &outcome.store);
     let hosts = store.sampled_hosts(run, 0).unwrap();
@@ -97,7 +98,7 @@ fn two_runs_in_one_process_share_nothing_and_end_alone() {
     let both = Arc::new(Barrier::new(2));
     let (long, short) = (Watch::new(&both), Watch::new(&both));
     let stop = StopToken::new();
-    // The targets have the same name, and each key opens one bucket alone.
+    // The targets have the same name, and each key opens only one bucket.
     let (long_plan, short_plan) = (plan(&stage.s3_url("one"), 2, 600), plan(&stage.s3_url("two"), 3, 4));
     let (first, second) = thread::scope(|scope| {
         let first = scope.spawn(|| {
@@ -108,7 +109,7 @@ fn two_runs_in_one_process_share_nothing_and_end_alone() {
             let keys = secrets(&two.access, &two.secret);
             runner::run(short_plan, &options(&there), short.clone(), &StopToken::new(), keys).unwrap()
         });
-        // The long one is stopped while the other measures; the other goes on to its own end.
+        // The long one is stopped while the other measures; the other runs to its own end.
         wait_until("both measure", || long.intervals() >= 3 && short.intervals() >= 3);
         stop.stop(StopReason::Caller);
         (first.join().unwrap(), second.join().unwrap())
@@ -121,7 +122,7 @@ fn two_runs_in_one_process_share_nothing_and_end_alone() {
     let result = figures(&second);
     assert_eq!(result.total.failed, 0, "{result:#?}");
     assert!((3.9..5.0).contains(&result.measured_s), "it went on to its end: {}", result.measured_s);
-    // Connections and workers of the other run are not in its evidence: an S3 worker with one lane has one connection.
+    // Its evidence excludes the other run's connections and workers: an S3 worker with one lane has one connection.
     assert_eq!(result.client.get("net.connections"), Some(&3.0), "{:?}", result.client);
     let connections: u64 = result.paths.iter().map(|path| u64::from(path.connections)).sum();
     assert_eq!(connections, 3, "{:?}", result.paths);

@@ -1,5 +1,4 @@
-//! Wrong input: one clear line that names the input and the next step, the right exit code, and nothing
-//! left behind.
+//! Wrong input: one clear line that names the input and the next step, the right exit code, and nothing left behind.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -7,7 +6,7 @@ mod support;
 
 use support::{Stage, run};
 
-/// Wrong usage needs no array: nothing is contacted.
+/// Usage errors need no array: nothing is contacted.
 fn usage(arguments: &[&str], environment: &[(&str, &str)], words: &[&str]) {
     let directory = tempfile::tempdir().unwrap();
     let mut check = std::process::Command::new(env!("CARGO_BIN_EXE_manometer"));
@@ -80,7 +79,7 @@ fn a_certificate_that_is_not_trusted_says_how_to_pin_it() {
     check.env("FB_TOKEN", stage.array.token().reveal());
     let pin = format!("--tls-fingerprint {fingerprint}");
     run(&mut check).assert_one_line(1, &["certificate", &pin, "--tls-insecure"]);
-    // And a pin of another array's is refused, too.
+    // A fingerprint of another array is refused, too.
     run(check.args(["--tls-fingerprint", &"0".repeat(64)])).assert_one_line(1, &["certificate"]);
     stage.assert_untouched();
 }

@@ -1,4 +1,4 @@
-//! Comparisons: their texts, what is matched, what is warned of, and that chance alone is not called a difference.
+//! Comparisons: their texts, what is matched, the warnings, and that chance alone is not called a difference.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 mod fixture;
@@ -11,7 +11,7 @@ fn choice(threshold: f64, metrics: &[&str]) -> CompareOptions {
     CompareOptions { metrics, threshold }
 }
 
-/// A run of one steady measurement a cell, with figures given by hand.
+/// A run with one steady measurement per cell, with figures given by hand.
 fn run(id: &str, figures: &[f64]) -> Document {
     let mut document = fixture::simple(id, 1.0, 1);
     let (planned, view) = (document.run.plan.cells[0].clone(), document.cells[0].clone());
@@ -55,7 +55,7 @@ fn the_same_is_no_difference() {
     assert_eq!(comparison.warnings, Vec::<String>::new());
 }
 
-/// One of many that looks different by chance does not survive; a large difference does.
+/// One of many comparisons that looks different by chance is not called; a large difference is.
 #[test]
 fn many_comparisons_are_allowed_for() {
     let same: Vec<f64> = vec![1e9; 40];
@@ -133,7 +133,7 @@ fn where_a_rate_was_given_the_latency_is_compared() {
     assert_eq!(metric("oltp"), "p99");
     assert_eq!(metric("load-curve"), "rate");
     assert_eq!(metric("randread block_size=4KiB queue_depth=1"), "bandwidth");
-    // A metric that an operation does not have is said to be missing.
+    // A metric that an operation lacks is reported as missing.
     let writes = RunComparison::of(&everything, &everything, &choice(0.0, &["write.p99"]));
     assert_eq!(writes.cells.len(), 1);
     assert!(writes.warnings.iter().any(|text| text.contains("write.p99 was not measured in both runs")));

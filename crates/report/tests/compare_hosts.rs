@@ -1,4 +1,4 @@
-//! Comparisons of fleets: the host that changed is named when the others did not, and nobody when all changed alike.
+//! Comparisons of fleets: the host that changed is named if the others did not change, and none if all changed alike.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 mod fixture;
@@ -6,7 +6,7 @@ mod fixture;
 use report::{CompareOptions, Document, RunComparison};
 use store::{HostRecord, HostResult, LostHost};
 
-/// A run of one cell on hosts that moved so much.
+/// A run of one cell on hosts with these throughputs.
 fn run(id: &str, figures: &[f64]) -> Document {
     let mut document = fixture::simple(id, 1.0, 1);
     document.run.plan.cells.truncate(1);
@@ -56,7 +56,7 @@ fn the_host_that_changed_is_named() {
     assert_eq!(faster, "host4 is 30.0 % faster, the others are not");
     let both = change(&same, &[0.6e9, 1e9, 1e9, 1.3e9]).unwrap();
     assert_eq!(both, "host1 is 40.0 % slower, host4 is 30.0 % faster, the others are neither");
-    // Of two, the one that is as it was is not named.
+    // Of two hosts, the unchanged one is not named.
     assert_eq!(change(&[1e9; 2], &[1e9, 0.69e9]).unwrap(), "host2 is 31.0 % slower, the other is not");
     let several = change(&[1e9; 7], &[0.6e9, 0.7e9, 1e9, 1e9, 1e9, 1e9, 1e9]).unwrap();
     assert_eq!(several, "host1 and host2 are 30.0 % to 40.0 % slower, the others are not");
@@ -66,7 +66,7 @@ fn the_host_that_changed_is_named() {
 fn nobody_is_named_when_all_changed_alike_or_none_did() {
     assert_eq!(change(&[1e9; 4], &[1e9, 1.001e9, 0.999e9, 1e9]), None);
     assert_eq!(change(&[1e9; 4], &[0.69e9, 0.69e9, 0.691e9, 0.69e9]), None);
-    // Where all changed, the one that did so otherwise is named with the change of the others.
+    // If all changed, the host that changed differently is named, with the change of the others.
     let one = change(&[1e9; 4], &[0.95e9, 0.6e9, 0.95e9, 0.951e9]).unwrap();
     assert_eq!(one, "host2 is 40.0 % slower, the others changed by −5.00 % to −4.90 %");
 }
@@ -104,7 +104,7 @@ fn only_the_same_hosts_are_compared_and_those_that_came_to_the_end() {
     warned("hosts only in A: host3");
     warned("hosts only in B: host9");
     warned("on host1: kernel differs: (unknown) in A, 6.18.1 in B");
-    // The medians are kept of the whole alone.
+    // Medians are stored for the combined result only.
     let p50 = CompareOptions { metrics: vec!["p50".parse().unwrap()], threshold: 0.0 };
     assert!(RunComparison::of(&a, &a, &p50).cells.iter().all(|cell| cell.hosts.is_empty()));
 }

@@ -1,4 +1,4 @@
-//! More than two runs: what is compared with what, the trend, and that noise is none.
+//! More than two runs: what is compared with what, the trend, and that noise is no trend.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 mod fixture;
@@ -51,7 +51,7 @@ fn a_slow_decline_is_a_trend_though_no_night_is_worse_than_the_one_before() {
     assert!(same.text(None).contains("none is shown"), "{}", same.text(None));
 }
 
-/// A filer beside another, and NFS beside S3: the same workload on targets of other names.
+/// Two filers, and NFS and S3: the same workload on targets with other names.
 #[test]
 fn other_targets_of_the_same_workload_belong_together() {
     let (a, mut b) = (run(0, 1e9), run(1, 2e9));
@@ -63,7 +63,7 @@ fn other_targets_of_the_same_workload_belong_together() {
     assert!(found.only_a.is_empty() && found.only_b.is_empty());
 }
 
-/// One cell of each: queue depth 1 beside 16.
+/// One cell of each: queue depth 1 and 16.
 #[test]
 fn single_cells_are_compared_whatever_they_are() {
     let (a, mut b) = (run(0, 1e9), run(1, 2e9));

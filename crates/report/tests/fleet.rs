@@ -1,4 +1,4 @@
-//! The report of a fleet names what matters in words: the slowest, the lost, where it stops scaling.
+//! A fleet's report names what matters in words: the slowest and the lost hosts, and where it stops scaling.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -43,7 +43,7 @@ fn a_scale_out_study_says_where_it_ends_and_what_limits_on_each_side() {
     );
     assert!(section.contains("✕ stops scaling") && section.contains("✓ scales"));
     assert!(section.contains("class=\"line linear\""), "the linear reference is drawn");
-    // Without a fleet there is no such section, and no way to it.
+    // Without a fleet there is no such section, and no link to it.
     assert!(!report::html(&fixture::everything()).contains("#scale\""));
 }
 

@@ -7,12 +7,12 @@ use report::{CellBuilder, CellView, Document, PointLimits, html};
 use serde_json::Value;
 use store::State;
 
-/// What stands between two marks, each time.
+/// Every text between two marks.
 fn between<'a>(text: &'a str, from: &str, to: &str) -> Vec<&'a str> {
     text.split(from).skip(1).filter_map(|rest| rest.split_once(to).map(|(inside, _)| inside)).collect()
 }
 
-/// The document that the page carries.
+/// The document embedded in the page.
 fn embedded(page: &str) -> Value {
     let json = between(page, "id=\"manometer-data\">", "</script>");
     assert_eq!(json.len(), 1);
@@ -52,7 +52,7 @@ fn every_figure_is_one_of_the_document() {
     }
 }
 
-/// Numbers in the text of the page that are not figures of the document must be labels of axes, names or dates.
+/// Numbers in the page's text that are not in the document must be axis labels, names or dates.
 #[test]
 fn a_changed_figure_changes_the_page() {
     let mut document = fixture::simple("aaaaaaaa", 1.0, 1);
@@ -108,7 +108,7 @@ fn nothing_hostile_gets_out_of_its_text() {
         event.text = EVIL.into();
     });
     let page = html(&document);
-    // Two elements of script: one of data, one of ours.
+    // Two script elements: one with data, one with our script.
     assert_eq!(page.matches("<script").count(), 2);
     assert_eq!(page.matches("</script").count(), 2);
     assert_eq!(page.matches("</style").count(), 1);
@@ -138,13 +138,13 @@ fn the_page_asks_the_network_for_nothing() {
         "https://",
     ] {
         let found = page.matches(asks).count();
-        // The name of the SVG standard is no address that anyone asks.
+        // The SVG namespace name is not a URL that anything fetches.
         let allowed = page.matches("http://www.w3.org/2000/svg").count() * usize::from(asks == "http://");
         assert_eq!(found, allowed, "{asks}");
     }
 }
 
-/// The numbers that a chart carries, by its name.
+/// The numbers embedded for a chart, by its name.
 fn chart(page: &str, name: &str) -> Value {
     let from = page.split(&format!("data-series=\"{name}\"")).nth(1).unwrap();
     serde_json::from_str(between(from, "<metadata>", "</metadata>")[0]).unwrap()
@@ -154,7 +154,7 @@ fn chart(page: &str, name: &str) -> Value {
 fn the_overview_has_each_crossed_parameter_with_its_intervals() {
     let document = fixture::everything();
     let page = html(&document);
-    // Three figures by block size, the same by queue depth, and these of the workloads in which nothing was crossed.
+    // Three figures by block size, the same by queue depth, and these for the workloads without crossed parameters.
     for (name, title) in [
         ("overview-0", "Throughput by block size"),
         ("overview-1", "IOPS by block size"),
@@ -170,7 +170,7 @@ fn the_overview_has_each_crossed_parameter_with_its_intervals() {
     assert_eq!(by_size["x"], serde_json::json!(["block size", "", [4096, 65540.0, 1.049e6]]));
     assert_eq!(by_size["labels"], serde_json::json!(["4KiB", "64KiB", "1MiB"]));
     assert_eq!(by_size["rows"].as_array().unwrap().len(), 4);
-    // Cell 6 is that of 64 KiB at a queue depth of 8.
+    // Cell 6 has 64 KiB at a queue depth of 8.
     let rate = &document.cells[5].record.result.as_ref().unwrap().total.bytes_per_s;
     let row = &by_size["rows"][1];
     assert_eq!(row[0], "queue depth 8");
@@ -231,7 +231,7 @@ fn the_client_is_drawn_over_time_beside_the_load() {
         (Some("busiest core"), Some("busiest disk"))
     );
     assert_eq!(chart(&page, "network-0")["rows"][0][0], "received");
-    // The same time from left to right as the load above.
+    // The same time axis as the load above.
     let axis = |name: &str| {
         let from = page.split(&format!("data-series=\"{name}\"")).next().unwrap();
         from.rsplit("data-x=\"").next().unwrap().split('"').next().unwrap().to_owned()
@@ -274,7 +274,7 @@ fn an_interrupted_run_shows_what_there_is() {
     let mut document = fixture::simple("aaaaaaaa", 1.0, 1);
     document.run.state = State::Interrupted;
     document.run.finished = None;
-    // One was measuring, one had not begun.
+    // One was measuring, one had not started.
     document.cells[1].record.result = None;
     document.cells[1].record.state = State::Running;
     let index = document.cells[2].record.index;
@@ -289,7 +289,7 @@ fn an_interrupted_run_shows_what_there_is() {
     ] {
         assert!(page.contains(text), "{text}");
     }
-    // The unfinished cell's time line is there, though it has no result.
+    // The unfinished cell's timeline is there, although it has no result.
     assert!(page.contains("data-series=\"rate-1\""));
     assert!(!page.contains("data-series=\"rate-2\""));
 }
@@ -330,7 +330,7 @@ fn a_hundred_cells_of_an_hour_make_a_file_that_opens_at_once() {
         document.run.plan.cells.push(planned);
         let mut record = small.cells[0].record.clone();
         record.index = index;
-        // All are alike: to read an hour once is enough.
+        // All are alike: reading one hour once is enough.
         let view = match document.cells.first() {
             Some(first) => CellView { record, ..first.clone() },
             None => {

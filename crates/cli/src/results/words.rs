@@ -37,7 +37,7 @@ pub fn time(nanos: u64, count: u64) -> String {
     if count == 0 { "-".into() } else { latency(nanos) }
 }
 
-/// Relative half-width of the 95 % interval in percent; empty if a single value gives none.
+/// Relative half-width of the 95 % interval in percent; a placeholder if a single value gives none.
 pub fn half_width(estimate: &Estimate) -> String {
     let known = estimate.effective_samples > 1.0 && estimate.mean > 0.0;
     let share = (estimate.high - estimate.low) / 2.0 / estimate.mean * 100.0;

@@ -1,4 +1,4 @@
-//! Job files in a directory of the test's own, run by the real program.
+//! Job files in a test's own directory, run by the real program.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::support::{Ended, run};
 
-/// A directory with job files, the files of jobs, a results file and a journal.
+/// A directory with job files, their data files, a results file and a journal.
 pub struct FioLab {
     pub directory: TempDir,
 }
@@ -32,7 +32,7 @@ impl FioLab {
         path
     }
 
-    /// `manometer COMMAND` in the directory, with nothing of this process's environment that could matter.
+    /// `manometer COMMAND` in the directory, isolated from this process's environment.
     pub fn command(&self, command: &str) -> Command {
         let mut program = Command::new(env!("CARGO_BIN_EXE_manometer"));
         program.arg(command).stdin(Stdio::null()).current_dir(self.directory.path());
@@ -53,7 +53,7 @@ impl FioLab {
         run(self.command("fio").arg(file))
     }
 
-    /// Runs a job file, or what the arguments say, with JSON on standard output.
+    /// Runs a job file, or the given arguments, with JSON on standard output.
     pub fn json(&self, arguments: &[&str]) -> (Ended, Value) {
         let ended = run(self.command("fio").arg("--output-format=json").args(arguments));
         let json = serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:#?}"));
@@ -71,7 +71,7 @@ impl FioLab {
         store.cells(&run.id).unwrap()
     }
 
-    /// When the load of a cell of the last run began.
+    /// The start event of a cell's load in the last run.
     pub fn begun(&self, cell: u32) -> Event {
         let store = self.store();
         let run = store.run("last").unwrap();

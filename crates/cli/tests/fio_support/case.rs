@@ -1,35 +1,35 @@
-//! A job file, and what it says about itself.
+//! A job file with its own expectations.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// A job file of the corpus.
 pub struct Case {
-    /// The file's name without its ending.
+    /// The file's name without its extension.
     pub name: String,
     /// The file.
     pub path: PathBuf,
-    /// What must be there before it runs.
+    /// What must exist before it runs.
     pub given: Vec<(String, String)>,
-    /// More arguments of the command line, before the file.
+    /// Extra command-line arguments, before the file.
     pub arguments: Vec<String>,
-    /// What must come out.
+    /// The expected results.
     pub expected: Vec<Expected>,
-    /// Why fio itself does not run it, or not with this outcome.
+    /// Why fio itself does not run it, or not with this result.
     pub only_ours: Option<String>,
 }
 
-/// Something that must come out.
+/// An expected result.
 #[derive(Clone, Debug)]
 pub struct Expected {
-    /// What is looked at: `read.ops`, `a:write.bytes`, `file:a.0.0`.
+    /// The figure: `read.ops`, `a:write.bytes`, `file:a.0.0`.
     pub what: String,
-    /// As it is written.
+    /// As written.
     pub value: String,
 }
 
 impl Expected {
-    /// The value as a number, or as the least and the most.
+    /// The value as a number, or as a min and a max.
     pub fn range(&self) -> RangeInclusive<u64> {
         let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{self:?} has no number"));
         match self.value.split_once("..") {
@@ -38,18 +38,18 @@ impl Expected {
         }
     }
 
-    /// It is one number, the same with each run.
+    /// Whether it is one number, the same in each run.
     pub fn is_exact(&self) -> bool {
         !self.value.contains("..")
     }
 }
 
-/// Where the corpus lies.
+/// Directory of the corpus.
 pub fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fio")
 }
 
-/// All job files of the corpus, in the order of their names.
+/// All job files of the corpus, in name order.
 pub fn cases() -> Vec<Case> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(corpus())
         .unwrap()

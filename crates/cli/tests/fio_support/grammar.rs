@@ -1,12 +1,12 @@
-//! Random job files, and what they must do.
+//! Random job files, and their predicted behaviour.
 
 use std::fmt::Write;
 
-/// Numbers that look random, the same for the same seed.
+/// A pseudo-random generator, reproducible from its seed.
 pub struct Random(pub u64);
 
 impl Random {
-    /// The next one.
+    /// The next number.
     pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -14,12 +14,12 @@ impl Random {
         self.0
     }
 
-    /// One that is below `n`.
+    /// A number below `n`.
     pub fn below(&mut self, n: u64) -> u64 {
         self.next() % n.max(1)
     }
 
-    /// With a chance of one in `n`.
+    /// True with a probability of one in `n`.
     pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
@@ -30,16 +30,16 @@ impl Random {
     }
 }
 
-/// What a job must do: operations and bytes of all its clones.
+/// A job's predicted operations and bytes, over all its clones.
 #[derive(Clone, Debug)]
 pub struct Prediction {
     /// The job's name.
     pub name: String,
-    /// Operations of reads, writes and trims: the least and the most of each.
+    /// Reads, writes and trims: min and max of each.
     pub ops: [(u64, u64); 3],
-    /// All of them together.
+    /// Total operations.
     pub total_ops: (u64, u64),
-    /// Bytes of all of them together.
+    /// Total bytes.
     pub total_bytes: (u64, u64),
 }
 
@@ -47,11 +47,11 @@ pub struct Prediction {
 pub struct JobFile {
     /// Its text.
     pub text: String,
-    /// What its jobs must do; or the line that is wrong.
+    /// The jobs' predictions, or the wrong line.
     pub outcome: Result<Vec<Prediction>, usize>,
 }
 
-/// Lines that are wrong wherever they stand in a section.
+/// Lines that are wrong anywhere in a section.
 const WRONG: &[&str] = &[
     "nonsense=1",
     "bs=1.5k",
@@ -76,7 +76,7 @@ const WRONG: &[&str] = &[
     "wait_for=nobody-at-all",
 ];
 
-/// A random job file; `sim` says which engine runs it.
+/// A random job file; `engine` runs it.
 pub fn job_file(random: &mut Random, engine: &str, arithmetic: bool) -> JobFile {
     let mut text = String::from("; made by a test\n[global]\n");
     let _ = writeln!(text, "{engine}");
@@ -88,7 +88,7 @@ pub fn job_file(random: &mut Random, engine: &str, arithmetic: bool) -> JobFile 
         }
     }
     if random.one_in(3) {
-        // Jobs of one group would be shown as the first of them.
+        // Jobs of one group would be reported under the first one's name.
         text.push_str("stonewall\ngroup_reporting\n");
     }
     let mut predictions = Vec::new();
@@ -98,7 +98,7 @@ pub fn job_file(random: &mut Random, engine: &str, arithmetic: bool) -> JobFile 
     if !random.one_in(4) {
         return JobFile { text, outcome: Ok(predictions) };
     }
-    // Somewhere behind the first section's head, outside of the comment at the beginning.
+    // Somewhere after the first section's header, outside the comment at the start.
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let at = 2 + random.below(lines.len() as u64 - 1) as usize;
     lines.insert(at, random.of(WRONG).to_owned());
@@ -123,7 +123,7 @@ fn job(random: &mut Random, text: &mut String, name: &str, arithmetic: bool) -> 
     let by_chance = rw.starts_with("rand");
     let repeats = by_chance && random.one_in(3);
     let files = 1 + if random.one_in(3) { random.below(4) } else { 0 };
-    // Blocks of each file, and what is left over at its end.
+    // Blocks per file, and the remainder at its end.
     let blocks = 4 + random.below(100);
     let left_over = if random.one_in(3) { random.below(block / 512) * 512 } else { 0 };
     let size = (blocks * block + left_over) * files;
@@ -147,13 +147,14 @@ fn job(random: &mut Random, text: &mut String, name: &str, arithmetic: bool) -> 
         blocks * files
     };
     let mixed = ["rw", "randrw", "readwrite"].contains(&rw);
-    // Reads and writes in order have a cursor each, so that neither meets the end before the amount is done.
+    // Sequential reads and writes each have their own cursor, so that neither reaches the end before the amount is
+    // done.
     let mut more = if mixed && left_over > 0 { size.div_ceil(block).saturating_sub(ops) } else { 0 };
     let distribution = random.of(&["zipf:1.1", "pareto:0.3", "normal:20", "random"]);
     if by_chance && left_over == 0 && files == 1 && random.one_in(4) {
         lines.push(format!("random_distribution={distribution}"));
     }
-    // One way of another end than the size.
+    // At most one way of ending other than the size.
     match random.below(6) {
         0 => {
             let number = 1 + random.below(ops);
@@ -163,7 +164,7 @@ fn job(random: &mut Random, text: &mut String, name: &str, arithmetic: bool) -> 
         1 if left_over == 0 && files == 1 => {
             let times = 1 + random.below(3 * blocks);
             lines.push(format!("io_size={}", spelled(random, times * block, arithmetic)));
-            // Beyond the first pass trims are part of the amount too, and passes are whole (tried with fio 3.33).
+            // After the first pass, trims count towards the amount too, and passes are whole (tried with fio 3.33).
             let whole = blocks * times.div_ceil(2 * blocks);
             ops = if rw == "trimwrite" && times > blocks { whole } else { times };
         }
@@ -172,7 +173,7 @@ fn job(random: &mut Random, text: &mut String, name: &str, arithmetic: bool) -> 
             lines.push(format!("loops={loops}"));
             (ops, more) = (ops * loops, more * loops);
         }
-        // For a time, which costs none on the simulated target.
+        // Time-based, which takes no real time on the simulated target.
         3 if arithmetic && !mixed && rw != "trimwrite" => {
             let rate = 50 + random.below(950);
             lines.extend(["time_based".to_owned(), "runtime=2s".to_owned(), format!("rate_iops={rate}")]);
@@ -199,12 +200,12 @@ fn job(random: &mut Random, text: &mut String, name: &str, arithmetic: bool) -> 
     if mixed {
         lines.push(format!("rwmixread={mix}"));
     }
-    // The order of lines means nothing.
+    // The order of lines does not matter.
     for at in (1..lines.len()).rev() {
         lines.swap(at, random.below(at as u64 + 1) as usize);
     }
     for line in &lines {
-        // fio takes blanks behind the = for a part of some values.
+        // For some options, fio reads blanks after the = as part of the value.
         let equals = random.of(&["=", "= ", " = "]);
         let _ = writeln!(text, "{}", line.replacen('=', if arithmetic { equals } else { "=" }, 1));
     }
@@ -239,7 +240,7 @@ fn predict(name: &str, rw: &str, ops: (u64, u64), block: u64, mix: u64, loose: b
     Prediction { name: name.to_owned(), ops: each, total_ops, total_bytes }
 }
 
-/// A size in one of the ways in which it can be written.
+/// A size in one of its valid spellings.
 fn spelled(random: &mut Random, bytes: u64, arithmetic: bool) -> String {
     let kib = bytes / 1024;
     match random.below(if arithmetic { 7 } else { 5 }) {

@@ -1,6 +1,6 @@
-//! Job files with what is expected of them written inside, and the program that runs them: ours, or fio itself.
+//! Job files with embedded expectations, and the program that runs them: ours, or fio itself.
 //!
-//! Comments of a job file say what it needs and what must come out:
+//! Comments in a job file list its requirements and expected results:
 //!
 //! ```text
 //! ; given: file:data=65536 copy:common.inc env:SIZE=64k port:PORT
@@ -10,8 +10,8 @@
 //! ; only manometer: why fio cannot run it
 //! ```
 //!
-//! `read`, `write` and `trim` without a job's name are sums over all jobs, `total` over all of them. `holds` is a pattern of
-//! bytes, in hexadecimal digits, repeated over the whole file.
+//! `read`, `write` and `trim` without a job name are sums over all jobs, `total` the sum of these. `holds` is a byte
+//! pattern in hexadecimal digits, repeated over the whole file.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 

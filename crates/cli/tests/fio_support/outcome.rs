@@ -1,4 +1,4 @@
-//! Running a job file, and what came out.
+//! Runs a job file and collects its results.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -11,28 +11,28 @@ use tempfile::TempDir;
 
 use super::case::{Case, Expected, corpus};
 
-/// Who runs the job files.
+/// The program that runs the job files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {
     /// `manometer fio`.
     Ours,
-    /// fio, by this path.
+    /// fio at this path.
     Fio(String),
 }
 
-/// What came out.
+/// The results.
 pub struct Outcome {
     /// Where it ran.
     pub directory: TempDir,
     /// The exit code.
     pub code: i32,
-    /// Its JSON; null when there is none.
+    /// Its JSON; null if there is none.
     pub json: Value,
     /// Standard output and standard error.
     pub said: String,
 }
 
-/// Runs a job file in a directory of its own.
+/// Runs a job file in a new directory.
 pub fn run(case: &Case, program: &Program) -> Outcome {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut command = match program {
@@ -75,7 +75,7 @@ pub fn run(case: &Case, program: &Program) -> Outcome {
     }
 }
 
-/// Runs a command that is killed when it does not end: a guard against hanging, not a measure.
+/// Runs a command and kills it if it does not end: a guard against hangs, not a measurement.
 fn guarded(mut command: Command) -> std::process::Output {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (gone, ended) = std::sync::mpsc::channel::<()>();
@@ -99,10 +99,10 @@ fn guarded(mut command: Command) -> std::process::Output {
     std::process::Output { status, stdout, stderr: errors.join().unwrap() }
 }
 
-/// The longest that a job file may take on the slowest machine.
+/// Maximum time for a job file on the slowest machine.
 const GUARD: Duration = Duration::from_secs(120);
 
-/// A path that is not among the job's files: in a directory with a dot before its name.
+/// A path outside the job's files: in a dot directory.
 fn tempfile_beside(directory: &Path, name: &str) -> String {
     let hidden = directory.join(".manometer");
     std::fs::create_dir_all(&hidden).unwrap();
@@ -114,7 +114,7 @@ fn free_port() -> u16 {
 }
 
 impl Outcome {
-    /// The jobs of the output.
+    /// The jobs in the output.
     pub fn jobs(&self) -> &[Value] {
         self.json["jobs"].as_array().map_or(&[], Vec::as_slice)
     }
@@ -143,7 +143,7 @@ impl Outcome {
             .sum()
     }
 
-    /// What is expected is so, or why not.
+    /// Checks an expectation; returns why it is not met.
     pub fn check(&self, expected: &Expected) -> Result<(), String> {
         let (job, what) = match expected.what.split_once(':') {
             Some((kind @ ("file" | "absent" | "lines" | "holds"), name)) => {

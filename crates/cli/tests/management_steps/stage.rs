@@ -16,19 +16,19 @@ pub const INTERRUPT: Signal = Signal::INT;
 pub const TERMINATE: Signal = Signal::TERM;
 pub const KILL: Signal = Signal::KILL;
 
-/// Longest time that anything here may take on the slowest machine; a guard against hanging, not a measure.
+/// Maximum time for anything here on the slowest machine; a guard against hangs, not a measurement.
 const GUARD: Duration = Duration::from_secs(90);
-/// Time between two looks.
+/// Polling interval.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Which generation of the API the array speaks.
+/// The generation of the API that the array speaks.
 #[derive(Clone, Copy, Debug)]
 pub enum Generation {
     One,
     Two,
 }
 
-/// Runs a test on both generations at once: most of its time is spent waiting.
+/// Runs a test on both generations in parallel: most of the time is spent waiting.
 pub fn everywhere(test: impl Fn(Generation) + Sync) {
     std::thread::scope(|scope| {
         let both = [Generation::One, Generation::Two].map(|generation| {
@@ -43,12 +43,12 @@ pub fn everywhere(test: impl Fn(Generation) + Sync) {
     });
 }
 
-/// An array, a journal directory, and what is on the array before.
+/// An array, a journal directory, and the array's initial state.
 pub struct Stage {
     array: Array,
     directory: TempDir,
     before: serde_json::Value,
-    /// Lives as long as the stage: what it has made must still be there at the end.
+    /// Lives as long as the stage: what it created must still exist at the end.
     _neighbour: ArraySession,
 }
 
@@ -81,12 +81,12 @@ impl Stage {
         stage
     }
 
-    /// The call that is this step in an undisturbed run is struck.
+    /// Applies a fault to the call that is this step in an undisturbed run.
     pub fn strike(&self, step: ManagementStep, then: StepAction) {
         self.plan(Some(step.occurrence()), step, then);
     }
 
-    /// Every call with this step's method and path is struck.
+    /// Applies a fault to every call with this step's method and path.
     pub fn strike_always(&self, step: ManagementStep, then: StepAction) {
         self.plan(None, step, then);
     }
@@ -97,12 +97,12 @@ impl Stage {
         self.array.faults().set(FaultPlan { management: vec![rule], ..FaultPlan::default() });
     }
 
-    /// Sessions end early.
+    /// Makes sessions end early.
     pub fn expire(&self, session: SessionFault) {
         self.array.faults().set(FaultPlan { session, ..FaultPlan::default() });
     }
 
-    /// Nothing is wrong any more, and calls are counted afresh.
+    /// Removes all faults, and resets the call count.
     pub fn heal(&self) {
         self.array.faults().set(FaultPlan::default());
     }
@@ -112,12 +112,12 @@ impl Stage {
         self.array.faults().calls_counted()
     }
 
-    /// Returns once this many calls were made.
+    /// Waits until this many calls were made.
     pub fn wait_for_calls(&self, count: u64) {
         wait_until("the call", || self.calls() >= count);
     }
 
-    /// Returns once data was written.
+    /// Waits until data was written.
     pub fn wait_for_data(&self) {
         wait_until("data", || self.array.capacity().used() > 1 << 20);
     }
@@ -132,7 +132,7 @@ impl Stage {
         std::fs::read_dir(self.journal_dir()).unwrap().count()
     }
 
-    /// `manometer check` with phases as short as they can be.
+    /// `manometer check` with the shortest possible phases.
     pub fn check(&self, call_timeout: Duration) -> Running {
         self.check_for("20ms", call_timeout)
     }
@@ -183,7 +183,7 @@ fn wait_until(what: &str, mut reached: impl FnMut() -> bool) {
     }
 }
 
-/// A process under way; killed if the test ends before it.
+/// A running process; killed if the test ends first.
 pub struct Running(Child);
 
 /// How a process ended.
@@ -195,8 +195,8 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// The run came to its end and says that everything is removed. Whether its rows succeeded is another
-    /// matter: the phases are so short here that a busy machine may move nothing in them.
+    /// Whether the run ended normally and reports that everything is removed. Its rows may still fail: the phases are
+    /// so short here that a busy machine may move nothing in them.
     pub fn left_nothing(&self) -> bool {
         matches!(self.code, Some(0 | 1))
             && self.stderr.contains("removing what was created")
@@ -223,7 +223,7 @@ impl Running {
     /// Waits for its end.
     pub fn finish(mut self) -> Ended {
         use std::io::Read;
-        // What it says is less than a pipe holds, so that it can be read after its end.
+        // The output fits into a pipe, so it can be read after the end.
         let mut status: Option<ExitStatus> = None;
         wait_until("the end of the process", || {
             status = self.0.try_wait().unwrap();
@@ -237,7 +237,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Fails when it has ended, which is as it should be.
+        // Fails if the process has ended, which is fine.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

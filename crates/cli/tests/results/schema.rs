@@ -1,4 +1,4 @@
-//! The checked-in schemas: is a document valid, and does the schema know more than ever comes?
+//! The checked-in schemas: is a document valid, and does the schema allow more than ever occurs?
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn schema(name: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// The document follows the schema, or one of its definitions.
+/// The document conforms to the schema, or to one of its definitions.
 pub fn assert_valid(name: &str, definition: Option<&str>, document: &Value) {
     let mut schema = schema(name);
     if let Some(definition) = definition {
@@ -27,8 +27,8 @@ pub fn assert_valid(name: &str, definition: Option<&str>, document: &Value) {
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
-/// A run with what the kept files are older than: its first finding says that others use the same card, and its first cell has
-/// the rule `sustained`, a trend, stalls and a probe.
+/// A run with fields newer than the stored files: its first finding says that others use the same NIC, and its first
+/// cell has the rule `sustained`, a trend, stalls and a probe.
 pub fn with_later_fields(mut run: Value) -> Value {
     assert_valid("run", None, &run);
     let steady = &mut run["cells"][0]["result"]["steady"];
@@ -63,7 +63,7 @@ pub fn with_later_fields(mut run: Value) -> Value {
     run
 }
 
-/// Fields of the run's schema that none of the documents has, as `definition/field`.
+/// Fields in the run's schema that occur in none of the documents, as `definition/field`.
 pub fn never_seen(documents: &[(Option<&str>, &Value)]) -> BTreeSet<String> {
     let schema = schema("run");
     let mut seen = BTreeSet::new();
@@ -92,7 +92,7 @@ fn fields(schema: &Value, at: &str, all: &mut BTreeSet<String>) {
     }
 }
 
-/// Follows a document through the schema and notes each field on the way.
+/// Walks a document along the schema and records each field on the way.
 fn walk(root: &Value, schema: &Value, at: &str, value: &Value, seen: &mut BTreeSet<String>) {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.strip_prefix("#/$defs/").unwrap();
@@ -118,7 +118,7 @@ fn walk(root: &Value, schema: &Value, at: &str, value: &Value, seen: &mut BTreeS
     }
 }
 
-/// Operations and errors have in the schema the names that the program has.
+/// The schema names operations and errors as the program does.
 pub fn assert_names_are_complete() {
     let schema = schema("run");
     let names = |definition: &str| -> Vec<String> {

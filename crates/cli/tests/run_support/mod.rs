@@ -1,4 +1,4 @@
-//! Experiments in a directory of the test's own, carried out by the real program.
+//! Experiments in a test's own directory, run by the real program.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -27,7 +27,7 @@ impl Lab {
         self.directory.path().join(name)
     }
 
-    /// Where targets of files lie.
+    /// Directory for file targets.
     pub fn data(&self) -> PathBuf {
         self.path("data")
     }
@@ -39,7 +39,7 @@ impl Lab {
         path
     }
 
-    /// `manometer run` with nothing of this process's environment that could matter.
+    /// `manometer run`, isolated from this process's environment.
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
         command.arg("run").stdin(Stdio::null()).env("HOME", self.directory.path());
@@ -53,13 +53,13 @@ impl Lab {
         command
     }
 
-    /// Carries an experiment out.
+    /// Runs an experiment.
     pub fn run(&self, text: &str) -> Ended {
         let file = self.experiment("experiment.yaml", text);
         run(self.command().arg(file))
     }
 
-    /// The same, and what it printed as JSON.
+    /// The same, also returning its JSON output.
     pub fn run_json(&self, text: &str) -> (Ended, Value) {
         let file = self.experiment("experiment.yaml", text);
         let ended = run(self.command().arg(file).args(["--output", "json"]));
@@ -67,7 +67,7 @@ impl Lab {
         (ended, json)
     }
 
-    /// Waits until a run is under way and its first cell has this many intervals; one that ended before is not meant.
+    /// Waits until a run is under way and its first cell has this many intervals; ended runs do not count.
     pub fn wait_for_intervals(&self, count: usize) {
         wait_until("an interval", || {
             let Ok(store) = Store::open_existing(&self.path("results.sqlite")) else { return false };
@@ -88,7 +88,7 @@ impl Lab {
         store.cells(&run.id).unwrap()
     }
 
-    /// The results of the last run, each of which must be there.
+    /// The results of the last run, all of which must exist.
     pub fn results(&self) -> Vec<CellResult> {
         self.cells()
             .into_iter()
@@ -105,7 +105,7 @@ impl Lab {
     }
 }
 
-/// What is in a directory, in order.
+/// The contents of a directory, in order.
 pub fn names(directory: &Path) -> Vec<String> {
     let Ok(list) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut names: Vec<String> =

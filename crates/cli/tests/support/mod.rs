@@ -14,10 +14,10 @@ use array::{AddressConfig, Array, Config, ManagementTls};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Longest time that anything here may take on the slowest machine; a guard against hanging, not a measure.
+/// Maximum time for anything here on the slowest machine; a guard against hangs, not a measurement.
 const GUARD: Duration = Duration::from_secs(120);
 
-/// An array with one address a subnet, all on the same ports, and a directory of the test's own.
+/// An array with one address per subnet, all on the same ports, and a directory of its own.
 pub struct Stage {
     pub array: Array,
     pub directory: TempDir,
@@ -41,7 +41,7 @@ impl Stage {
 
     /// The same with a configuration that the test changes.
     pub fn with(addresses: u8, change: impl Fn(&mut Config)) -> Self {
-        // A network of its own, so that tests side by side do not meet.
+        // A separate network, so that concurrent tests do not collide.
         let network = (fastrand::u8(1..=250), fastrand::u8(..));
         let ips: Vec<IpAddr> =
             (1..=addresses).map(|host| Ipv4Addr::new(127, network.0, network.1, host).into()).collect();
@@ -61,14 +61,14 @@ impl Stage {
                     std::fs::write(directory.path().join("token"), array.token().reveal()).unwrap();
                     return Self { array, directory, ports, before: None };
                 }
-                // Somebody took a port between our look and the array's.
+                // Somebody took a port between our check and the array's bind.
                 Err(error) => assert!(attempt < 5, "{error}"),
             }
         }
         unreachable!("the loop ends by returning")
     }
 
-    /// The same with the management API in plain HTTP, so that a test can speak to it itself.
+    /// The same with the management API over plain HTTP, so that a test can speak to it directly.
     pub fn plain(addresses: u8) -> Self {
         Self::with(addresses, |config| config.tls = ManagementTls::Off)
     }
@@ -93,12 +93,12 @@ impl Stage {
         format!("s3://{bucket}?endpoint=http://{}:{}", self.ip(0), self.ports[3])
     }
 
-    /// From here on everything must stay as it is.
+    /// Records the current state: everything must stay like this.
     pub fn remember(&mut self) {
         self.before = Some(self.array.state());
     }
 
-    /// What exists is what existed, and no journal is left.
+    /// Only what existed before exists, and no journal is left.
     pub fn assert_untouched(&self) {
         let before = self.before.as_ref().expect("remember() comes first");
         assert_eq!(&self.array.state(), before, "something was left on the array");
@@ -114,7 +114,7 @@ impl Stage {
         self.directory.path().join(name).display().to_string()
     }
 
-    /// The program with a command and nothing of this process's environment that could matter.
+    /// The program with a command, isolated from this process's environment.
     pub fn manometer(&self, command: &str) -> Command {
         let mut manometer = Command::new(env!("CARGO_BIN_EXE_manometer"));
         manometer.arg(command).args(["--journal-dir".into(), self.journal()]).stdin(Stdio::null());
@@ -125,21 +125,22 @@ impl Stage {
         manometer
     }
 
-    /// A short check with little load, of nothing yet.
+    /// A short check with little load, without a source yet.
     pub fn bare_check(&self) -> Command {
         let [_, mount, portmap, s3] = self.ports.map(|port| port.to_string());
         let mut check = self.manometer("check");
         check
-            // On a busy machine nothing may be acknowledged in it: `run_until_measured` then measures longer.
+            // On a busy machine nothing may be acknowledged in that time: `run_until_measured` then measures for
+            // longer.
             .args(["--duration", "1s", "--workers", "1", "--lanes", "2", "--connections", "1"])
             .args(["--block-size", "64KiB", "--object-size", "128KiB", "--dataset", "8MiB"])
             .args(["--mount-port", &mount, "--portmap-port", &portmap, "--s3-port", &s3])
-            // As long as an operation may take: on a busy machine an answer takes seconds.
+            // As long as an operation may take: on a busy machine a reply takes seconds.
             .args(["--connect-timeout", "30s"]);
         check
     }
 
-    /// A short check of this array: its two inputs in the environment.
+    /// A short check of this array, with its two inputs in the environment.
     pub fn check(&self) -> Command {
         let mut check = self.bare_check();
         check.env("FB_TOKEN", self.array.token().reveal());
@@ -173,9 +174,9 @@ pub fn run(command: &mut Command) -> Ended {
     start(command).finish()
 }
 
-/// Runs a check, and again for twice as long while this machine is so busy that the answers of a phase come only after its
-/// measured window: what a test asserts of a check must not depend on what else runs here. Operations without an answer, and
-/// every other fault, are the test's to see.
+/// Runs a check, and repeats it for twice as long while this machine is so busy that replies arrive only after a
+/// phase's measured window: assertions must not depend on other load here. The test still sees operations without a
+/// reply, and every other fault.
 pub fn run_until_measured(check: &mut Command) -> Ended {
     run_until_measured_discarding(check, |_| {})
 }
@@ -199,18 +200,18 @@ pub fn start(command: &mut Command) -> Running {
     Running(Some(child))
 }
 
-/// Puts a program where it can be run at once. Another process copies it: what this one has open for writing cannot be run as long
-/// as a child that another test just forked has it open, too.
+/// Installs a program so that it can be executed at once. Another process copies it: a file that this process has open
+/// for writing cannot be executed while a child just forked by another test also has it open.
 pub fn install(from: &Path, to: &Path) {
     let made = Command::new("install").arg("-m755").arg(from).arg(to).status().unwrap();
     assert!(made.success(), "{} was not made", to.display());
 }
 
-/// A process under way; killed if the test ends before it.
+/// A running process; killed if the test ends first.
 pub struct Running(Option<Child>);
 
 impl Running {
-    /// The process's number.
+    /// The process id.
     pub fn id(&self) -> u32 {
         self.0.as_ref().expect("it runs").id()
     }
@@ -223,7 +224,7 @@ impl Running {
     pub fn finish(mut self) -> Ended {
         let child = self.0.take().expect("it is finished once");
         let pid = rustix::process::Pid::from_child(&child);
-        // Its end wakes the guard, which else kills it and so fails the test with what it said.
+        // Its end wakes the guard, which would otherwise kill it and fail the test with its output.
         let (ended, guard) = std::sync::mpsc::channel::<()>();
         let guard = std::thread::spawn(move || {
             if guard.recv_timeout(GUARD) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
@@ -250,7 +251,7 @@ impl Drop for Running {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub fn wait_until(what: &str, mut reached: impl FnMut() -> bool) {
     let tick = Duration::from_millis(5);
     let mut waited = Duration::ZERO;
@@ -262,8 +263,7 @@ pub fn wait_until(what: &str, mut reached: impl FnMut() -> bool) {
 }
 
 impl Ended {
-    /// Whether all that is wrong with the paths of a check that could be reached is that the answers of a phase came after its
-    /// measured window.
+    /// Whether the only fault of a check's reachable paths is that replies arrived after the measured window.
     fn is_only_late(&self) -> bool {
         let late = |line: &str| line.contains(": NOT MEASURED: ");
         let unreachable =

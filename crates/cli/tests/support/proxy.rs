@@ -1,4 +1,4 @@
-//! A server between the program and an NFS server that betrays some overwrites: all are acknowledged.
+//! A proxy between the program and an NFS server that corrupts some overwrites while acknowledging all of them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};
@@ -6,19 +6,19 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What becomes of every n-th WRITE to a range that was written before.
+/// What happens to every n-th WRITE to a range that was written before.
 #[derive(Clone, Copy, Debug)]
 pub enum Betrayal {
     /// The range keeps what it held.
     Lost { every: u64 },
-    /// The data goes to another range of the file that was written before.
+    /// The data goes to another previously written range of the file.
     Misplaced { every: u64 },
 }
 
-/// What each range of each file holds: by file handle, then by offset.
+/// The content of each range of each file: by file handle, then by offset.
 type Written = HashMap<Vec<u8>, BTreeMap<u64, Vec<u8>>>;
 
-/// Forwards everything from a port of its own, as long as the test runs.
+/// Forwards everything from its own port while the test runs.
 pub struct NfsProxy {
     pub port: u16,
     betrayed: Arc<AtomicU64>,
@@ -112,7 +112,7 @@ fn record(stream: &mut TcpStream) -> Option<Vec<u8>> {
     Some(record)
 }
 
-/// Where the parts of a WRITE lie in its record.
+/// Positions of the parts of a WRITE in its record.
 struct WritePlaces {
     handle: std::ops::Range<usize>,
     offset: usize,

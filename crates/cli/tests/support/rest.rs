@@ -1,4 +1,4 @@
-//! Just enough of the management API in plain HTTP to put things onto an array before a test.
+//! Just enough of a management API client over plain HTTP to create objects on an array before a test.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -14,13 +14,13 @@ pub struct Keys {
 }
 
 impl Stage {
-    /// Makes a file system with these export rules.
+    /// Creates a file system with these export rules.
     pub fn make_file_system(&self, name: &str, rules: &str) {
         let body = json!({ "nfs": { "v3_enabled": true, "rules": rules } });
         self.post(&format!("file-systems?names={name}"), &body);
     }
 
-    /// Makes an account with a user, a key and a bucket.
+    /// Creates an account with a user, a key and a bucket.
     pub fn make_bucket(&self, name: &str) -> Keys {
         self.post(&format!("object-store-accounts?names={name}-account"), &json!({}));
         let user = format!("{name}-account/user");
