@@ -1,5 +1,5 @@
-//! docs/tutorial.md is run from its first line to its last, and what it prints has the shape that stands there. So have the examples of
-//! other documents that need no more than this host.
+//! Runs docs/tutorial.md from the first line to the last; the output must have the form shown there. Does the same for
+//! examples in other documents that need only this host.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -209,7 +209,7 @@ fn what_experiments_are_shown_to_stand_for_and_to_do_is_what_is_printed() {
     let mut terminals = Terminals::new(directory.path());
     for mut example in examples {
         if example.command.contains("read.yaml") {
-            // The hosts of the example are not asked, so that what their look says is not there.
+            // The example's hosts are not contacted, so the output lacks what checking them would show.
             example.command.push_str(" --no-preflight");
         }
         terminals.run(&example);

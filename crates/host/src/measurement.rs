@@ -48,7 +48,8 @@ impl HostTarget {
         Ok(plan)
     }
 
-    /// A stage of the requested length with the cell's workers and lanes (or the request's): a closed loop until its time is over.
+    /// A stage of the requested length with the cell's workers and lanes (or the request's): a closed loop until its
+    /// time is over.
     pub(super) fn timed(
         &self,
         request: &StageRequest,

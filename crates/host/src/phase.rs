@@ -49,7 +49,7 @@ impl HostTarget {
         reactor: reactor::BackendChoice,
     ) -> StagePlan {
         let plan = self.timed(request, workload, reactor);
-        // A trial of a probe is short, and its figure must be known well.
+        // A probe's trial is short, but its figure must be precise.
         let interval = match request.queue_depth {
             Some(_) => plan.interval,
             None => INTERVAL.min(plan.window / MIN_INTERVALS),

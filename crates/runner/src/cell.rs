@@ -149,7 +149,7 @@ impl CellRun<'_> {
         data_sets::lock(data_sets).changed(context, cell, &ready.content, left);
         job::end(context, cell, site);
         let checked = checked?;
-        // At last: what it writes over is of no use any more.
+        // Last: the data that it overwrites is no longer needed.
         let probe = if load.interrupted { None } else { self.probe(&load.measured, data_sets, stages) };
         Ok(self.assemble(&load, &checked, std::mem::take(stages), cache, probe))
     }

@@ -1,4 +1,4 @@
-//! The probe of a cell: its trials are stages like others, after all that is reported.
+//! The probe of a cell: its trials are ordinary stages, run after everything that is reported.
 
 use std::sync::Mutex;
 
@@ -17,8 +17,8 @@ use super::probe::{ProbePlan, carry_out, point};
 use crate::stages;
 
 impl CellRun<'_> {
-    /// Tries half and twice as much in flight, if the cell asks for it: for the verdict, outside of what was measured. Where that cannot
-    /// be done, why is remarked.
+    /// Tries half and twice as much in flight, if the cell asks for it: for the verdict, outside the measurement.
+    /// Reports the reason if that is impossible.
     pub fn probe(
         &self,
         measured: &Measured,

@@ -98,7 +98,7 @@ impl CellRun<'_> {
         self.measure_until(trial, request, Monitor::new(&SteadyRule::None, floors))
     }
 
-    /// What the hosts are asked for.
+    /// The request to the hosts.
     pub(super) fn request(&self, arrivals: Arrivals, warm_up_s: f64, limit_s: f64) -> StageRequest {
         let task = StageTask::Measure { generation: self.ready.generation() };
         let alone = self.group.is_alone();

@@ -1,4 +1,4 @@
-//! After a measurement: what half and twice as much in flight gives, outside of the figures, as evidence for the verdict.
+//! After a measurement, tries half and twice as much in flight, outside the figures, as evidence for the verdict.
 
 use engine::StageResult;
 use experiment::{Arrivals, Cell};
@@ -7,42 +7,42 @@ use host::load;
 use metrics::Interval;
 use stats::limit::{Probe, ProbePoint};
 
-/// The most operations that a worker keeps in flight.
+/// Maximum operations in flight per worker.
 const MOST_LANES: u32 = 65_536;
-/// Load before a trial, by its measured length: connections open, windows grow.
+/// Warm-up of a trial, as a share of its measured length: connections open, windows grow.
 const WARM_UP: f64 = 0.25;
-/// The length of a check's trials, by that of its phases.
+/// Length of a check's trials, as a share of its phases' length.
 const OF_A_PHASE: f64 = 0.1;
-/// And at most, in seconds.
+/// Their maximum length, in seconds.
 const LONGEST_S: f64 = 3.0;
-/// Shorter phases have no time for trials, in seconds.
+/// Minimum length of a phase for which there are trials, in seconds.
 const SHORTEST_PHASE_S: f64 = 10.0;
-/// A trial of which more than this share of the operations fails says nothing.
+/// A trial in which more than this share of the operations fails is inconclusive.
 const FAILED: f64 = 0.01;
 
-/// The trials that a probe of a cell is made of.
+/// The trials of a cell's probe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbePlan {
-    /// Half as much; `None` where there is no half of it.
+    /// Half as much in flight; `None` if it cannot be halved.
     pub half: Option<ProbeLoad>,
-    /// Twice as much.
+    /// Twice as much in flight.
     pub double: ProbeLoad,
 }
 
 /// The load of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbeLoad {
-    /// Operations that each worker keeps in flight.
+    /// Operations in flight per worker.
     pub queue_depth: u32,
     /// When they start.
     pub arrivals: Arrivals,
 }
 
 impl ProbePlan {
-    /// In a closed loop the lanes are halved and doubled, in an open one the rate.
+    /// A closed loop halves and doubles the lanes, an open loop the rate.
     ///
     /// # Errors
-    /// Why there is none of such a cell, in a few words.
+    /// Why such a cell cannot be probed, in a few words.
     pub fn of(cell: &Cell) -> Result<Self, &'static str> {
         let workload = &cell.workload;
         if workload.stream().is_some() || workload.ends_by_itself() {
@@ -66,10 +66,10 @@ impl ProbePlan {
         Self::of_load(workload.queue_depth, &workload.arrivals)
     }
 
-    /// The same of a load that may be repeated as often as one likes.
+    /// The same for a load that can be repeated any number of times.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why it cannot be probed.
     pub fn of_load(queue_depth: u32, arrivals: &Arrivals) -> Result<Self, &'static str> {
         let lanes = |queue_depth| ProbeLoad { queue_depth, arrivals: arrivals.clone() };
         let rate = |factor: f64| {
@@ -94,20 +94,20 @@ impl ProbePlan {
     }
 }
 
-/// Runs the trial of this number and shows each of its intervals; else why it could not, in a few words.
+/// Runs the trial with this number and shows each of its intervals; or returns why it could not, in a few words.
 pub type RunTrial<'a> =
     dyn FnMut(u32, StageRequest, &mut dyn FnMut(&Interval)) -> Result<StageResult, String> + 'a;
 
-/// Seconds of each trial of a phase that is measured for so long; `None` where there is no time for any.
+/// Length of each trial after a phase of this length, in seconds; `None` if there is no time for trials.
 pub fn seconds_of_phase(measured_s: f64) -> Option<f64> {
     (measured_s >= SHORTEST_PHASE_S).then(|| (measured_s * OF_A_PHASE).min(LONGEST_S))
 }
 
-/// Carries the trials out by `run`, which is told the number of each, and judges them. `request` is what was measured, as it was asked
-/// for, on so many hosts.
+/// Runs the trials through `run`, which receives the number of each, and judges them. `request` is the measurement as
+/// requested, on this number of hosts.
 ///
 /// # Errors
-/// In a few words: why a trial failed.
+/// Why a trial failed, in a few words.
 pub fn carry_out(
     plan: &ProbePlan,
     seconds: f64,
@@ -115,7 +115,7 @@ pub fn carry_out(
     request: &StageRequest,
     run: &mut RunTrial<'_>,
 ) -> Result<Probe, String> {
-    // Per worker of every host, whatever their number is.
+    // Per worker of every host, whatever the number of workers.
     let workers = measured.lanes / f64::from(request.queue_depth.unwrap_or(1).max(1));
     let mut trial = |number: u32, load: &ProbeLoad| {
         let request = StageRequest {
@@ -151,7 +151,8 @@ pub fn carry_out(
     Probe::of(seconds, measured, half, double).ok_or_else(|| "nothing was done before it".to_owned())
 }
 
-/// What came of a load with so many lanes in a window of so many nanoseconds; how well its rate is known is the half of a relative interval.
+/// Result of a load with this many lanes over a window of this many nanoseconds; its rate is known to half of a
+/// relative interval.
 pub fn point(
     (total, window_ns): (&Interval, u64),
     lanes: f64,

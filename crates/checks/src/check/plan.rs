@@ -96,7 +96,7 @@ fn filled(cell: Cell, load: &CheckLoad, row: &RowTarget, phase: CheckPhase, name
     cell.stages.warm_up_s = load.ramp.as_secs_f64();
     cell.stages.measure_at_least_s = load.window.as_secs_f64();
     cell.stages.measure_at_most_s = load.window.as_secs_f64();
-    // Bytes that are compared must all be counted.
+    // All compared bytes must be counted.
     let probe_s = probe::seconds_of_phase(load.window.as_secs_f64());
     cell.stages.probe_s = probe_s.filter(|_| load.probe && load.sink != drivers::Sink::Verify).unwrap_or(0.0);
     let workload = &mut cell.workload;

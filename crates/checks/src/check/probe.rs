@@ -1,4 +1,4 @@
-//! The probe of a phase: half and twice as much in flight, after both phases of a row, outside of their figures.
+//! The probe of a phase: tries half and twice as much in flight after both phases of a row, outside their figures.
 
 use experiment::Cell;
 use fleet::{StageRequest, StageTask, StageUpdate};
@@ -13,7 +13,8 @@ use super::stage::PhaseRunner;
 use crate::site::OpenSite;
 
 impl PhaseRunner<'_> {
-    /// Tries half and twice as much in flight of a phase, if its cell asks for it and its verdict is open, and judges it anew.
+    /// Tries half and twice as much in flight in a phase, if its cell asks for it and its limit is in doubt, and judges
+    /// it again.
     pub fn probe(&mut self, site: &OpenSite<'_>, cell: &Cell, phase: CheckPhase, figures: &mut PhaseFigures) {
         let seconds = cell.stages.probe_s;
         let open = figures.limit.as_ref().filter(|limit| is_open(limit)).cloned();

@@ -52,7 +52,7 @@ pub struct CheckLoad {
     pub window: Duration,
     /// Ramp before it, which is not counted.
     pub ramp: Duration,
-    /// Half and twice as much in flight is tried after phases that leave it open what limits them, where there is time for it.
+    /// Try half and twice as much in flight after phases whose limit is in doubt, if there is time.
     pub probe: bool,
     /// Threads.
     pub workers: u32,

@@ -99,7 +99,7 @@ impl StoredCheck {
         self.phases[phase as usize].measured = Some((result, stopped));
     }
 
-    /// What is said of the limit of a phase that ran.
+    /// Sets what limited a phase that ran.
     pub fn limit(&mut self, phase: CheckPhase, limit: &Bottleneck) {
         if let Some((result, _)) = &mut self.phases[phase as usize].measured {
             result.limit = Some(Box::new(limit.clone()));

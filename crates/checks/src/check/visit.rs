@@ -98,7 +98,7 @@ fn load(
         }
     }
     if write_fault.is_none() && read_fault.is_none() {
-        // Reads first: what the other writes is not what was read.
+        // Reads first: the write probe overwrites the data that was read.
         for (phase, cell, figures) in
             [(CheckPhase::Read, read, &mut row.read), (CheckPhase::Write, write, &mut row.write)]
         {

@@ -66,7 +66,7 @@ pub fn given(arguments: &mut RunArguments) -> Result<Option<Given>, CommandError
     Ok(Some(Given { plan, written: None }))
 }
 
-/// All cells are probed that can be, whatever the file says.
+/// Enables the probe for every cell that supports it, regardless of the file.
 fn ask_for_probes(plan: &mut Plan, probe: Span) -> Result<(), CommandError> {
     if probe.0 > Duration::ZERO && probe.0 < Duration::from_secs(1) {
         let line = format!("--probe={probe}: a trial takes at least one second; next: --probe=5s");

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::measure::Measured;
 use crate::site::{FactsByHost, Site};
 
-/// The finding, with what a probe makes of it; `None` where no time passed, as on a virtual clock without a probe.
+/// The finding, including the result of a probe; `None` where no time passed, as on a virtual clock without a probe.
 pub fn find(
     context: &Context,
     cell: &Cell,
