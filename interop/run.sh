@@ -2,7 +2,7 @@
 # Runs foreign clients against the simulated array: `interop/run.sh python`, `interop/run.sh go` or
 # `interop/run.sh libnfs`; `interop/run.sh kubernetes` reads our manifests with Kubernetes' own types.
 #
-# Does its own set-up under target/interop. The program under test is built, unless MANOMETER names one.
+# Sets itself up under target/interop. Builds the program under test, unless MANOMETER names one.
 # Ends with a code other than 0 when anything fails; nothing is skipped.
 set -euo pipefail
 
@@ -27,7 +27,7 @@ export MANOMETER
 run_python() {
     local venv=$work/venv stamp
     stamp=$(sha256sum interop/requirements.txt | cut -d' ' -f1)-$(python3 -c 'import sys; print(sys.version_info[:2])')
-    # The stamp is written last: a venv whose making was interrupted is made again.
+    # The stamp is written last: a venv whose creation was interrupted is created again.
     if [ "$(cat "$venv/stamp" 2>/dev/null)" != "$stamp" ]; then
         echo "interop: making a Python environment in $venv" >&2
         rm -rf "$venv"
@@ -54,14 +54,14 @@ run_go() {
     exec python3 -B interop/go/run.py "$work/minio" "$work/awssdk"
 }
 
-# What the launcher applies (kept beside its tests), and the examples.
+# The manifests that the launcher applies (stored with its tests), and the examples.
 run_kubernetes() {
     need_go
     (cd interop/kubernetes && go build -buildvcs=false -mod=readonly -o "$work/kubernetes" .)
     exec "$work/kubernetes" crates/fleet/tests/kubernetes/*.json examples/kubernetes/*.yaml
 }
 
-# In a network of its own, where port 111 is free: the tools ask no other portmapper. That needs root.
+# In a network namespace of its own, where port 111 is free: the tools use no other portmapper. Needs root.
 run_libnfs() {
     command -v nfs-ls >/dev/null || {
         echo "interop: nfs-ls is not installed; next: apt-get install libnfs-utils" >&2

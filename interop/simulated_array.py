@@ -82,11 +82,11 @@ class SimulatedArray:
             return answer.headers, json.loads(text) if text else None
 
     def state(self):
-        """Everything that exists."""
+        """Everything that exists on the array."""
         return self._call("GET", "/state")[1]
 
     def provision_s3(self, bucket):
-        """Makes an account, a user with every permission, a key and a bucket; returns the key."""
+        """Creates an account, a user with all permissions, a key and a bucket; returns the key."""
         headers, _ = self._call("POST", "/api/login", api_token=self.token)
         token = headers["x-auth-token"]
         call = lambda path, body=None: self._call("POST", f"/api/2.0/{path}", token, body)[1]["items"][0]
@@ -98,7 +98,7 @@ class SimulatedArray:
         return key["name"], key["secret_access_key"]
 
     def provision_nfs(self, name):
-        """Makes a file system that is exported over NFSv3."""
+        """Creates a file system exported over NFSv3."""
         headers, _ = self._call("POST", "/api/login", api_token=self.token)
         token = headers["x-auth-token"]
         self._call("POST", f"/api/2.0/file-systems?names={name}", token, {"nfs": {"v3_enabled": True}})

@@ -1,4 +1,4 @@
-/* A log-linear histogram of nanoseconds, 128 buckets an octave, so that a peer pays for its latency
+/* A log-linear histogram of nanoseconds, 128 buckets per octave, so that a peer pays for its latency
  * statistics as manometer does. */
 #ifndef BENCH_HISTOGRAM_H
 #define BENCH_HISTOGRAM_H

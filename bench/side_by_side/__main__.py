@@ -55,7 +55,7 @@ def build(profile: str) -> tuple[Path, Path]:
 
 @contextmanager
 def chosen_servers(kind: str, bench: Path, manometer: Path) -> Iterator[Servers]:
-    """The servers that were asked for."""
+    """The requested servers."""
     if kind == "array":
         with array(manometer, bench) as servers:
             yield servers
@@ -65,7 +65,7 @@ def chosen_servers(kind: str, bench: Path, manometer: Path) -> Iterator[Servers]
 
 
 def machine(built: str) -> list[str]:
-    """What a reader needs to know about where this ran, and what."""
+    """What a reader needs to know about the environment and the versions."""
     model = next(
         (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
         "?",
@@ -79,7 +79,7 @@ def machine(built: str) -> list[str]:
 
 
 def run(case: Case, rounds: int, seconds: float) -> Line:
-    """All rounds of one case; who goes first alternates."""
+    """All rounds of one case; the side that goes first alternates."""
     ours: list[Sample] = []
     theirs: list[Sample] = []
     for number in range(rounds):
@@ -90,7 +90,7 @@ def run(case: Case, rounds: int, seconds: float) -> Line:
 
 
 def main() -> int:
-    """The exit code: 1 when a case could not be run; a goal that is missed is no error."""
+    """The exit code: 1 when a case could not be run; a missed goal is no error."""
     given = arguments()
     bench, manometer = (given.binaries / "bench", given.binaries / "manometer") if given.binaries else build(given.profile)
     peers.prepare()

@@ -1,4 +1,4 @@
-"""What is compared: each case runs one side once and returns its sample."""
+"""The comparisons: each case runs one side once and returns its sample."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .servers import Servers
 
 MIB = 1 << 20
 WARP, CORE, BARE = "minio-go as warp", "minio-go core", "bare loop (bound)"
-# Shares of the bound that are to be reached: of bytes at 1 MiB and above, of operations below.
+# Shares of the bound to reach: for bytes at 1 MiB and above, for operations below.
 BOUND_LARGE, BOUND_SMALL = 0.95, 0.8
 Side = Callable[[float], Sample]
 
 
 @dataclass(frozen=True)
 class Case:
-    """Ours and theirs; both take the length of the window in seconds."""
+    """Our side and theirs; both take the length of the window in seconds."""
 
     name: str
     unit: str
@@ -32,7 +32,7 @@ class Case:
 
 
 def bounded(case: Case, size: int, bare: Side) -> Case:
-    """The same case with a bare loop beside it; its goal is the share of the bound that is to be reached with blocks of a size."""
+    """The same case with a bare loop beside it; its goal is the share of the bound to reach with blocks of this size."""
     return replace(case, peer=BARE, goal=BOUND_LARGE if size >= MIB else BOUND_SMALL, theirs=bare)
 
 
@@ -172,7 +172,7 @@ def s3_cases(ours: Ours, servers: Servers) -> list[Case]:
 
 
 def tcp_cases(ours: Ours, servers: Servers) -> list[Case]:
-    """Sending, by the clock and per CPU-second."""
+    """Sending, per second of wall time and per CPU-second."""
 
     def case(name: str, streams: int, per_clock: bool) -> Case:
         return Case(

@@ -1,4 +1,4 @@
-"""The same job file under fio and under `manometer fio`, each as a whole command: all that the process costs counts."""
+"""The same job file under fio and under `manometer fio`, each as a whole command: the whole cost of the process counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def job_file(program: list[str], job: str, direct: bool, seconds: float, what: s
             "FILE": str(data),
             "DIRECT": str(int(direct)),
             "SECONDS": str(max(1, round(seconds))),
-            # Results of ours go where they are removed again.
+            # Our results go to a directory that is removed.
             "XDG_DATA_HOME": str(directory),
             "XDG_STATE_HOME": str(directory),
         }
@@ -46,5 +46,5 @@ def fio() -> list[str]:
 
 
 def ours(manometer: Path) -> list[str]:
-    """The one word that changes."""
+    """The only word that differs."""
     return [str(manometer), "fio"]

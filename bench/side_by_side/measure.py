@@ -1,4 +1,4 @@
-"""One measurement of one side, and what several of them say together."""
+"""One measurement of one side, and the summary of several."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SERVER_CORE = 0
 
 @dataclass(frozen=True)
 class Sample:
-    """What one side did in its window."""
+    """The work of one side in its window."""
 
     amount: float  # ops, or bytes
     seconds: float
@@ -25,18 +25,18 @@ class Sample:
 
     @property
     def per_cpu_second(self) -> float:
-        """Ops or bytes for one second of client CPU time, user and system."""
+        """Ops or bytes per second of client CPU time, user and system."""
         return self.amount / self.cpu_seconds
 
     @property
     def per_second(self) -> float:
-        """Ops or bytes for one second of the clock."""
+        """Ops or bytes per second of wall time."""
         return self.amount / self.seconds
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Median, least and greatest of some rounds."""
+    """Median, min and max of some rounds."""
 
     median: float
     low: float
@@ -49,13 +49,13 @@ class Spread:
 
 
 def core(number: int) -> str:
-    """The n-th core this process may use; the only one where there is but one."""
+    """The n-th core that this process may use, or the only one."""
     cores = sorted(os.sched_getaffinity(0))
     return str(cores[number % len(cores)])
 
 
 def on_core(number: int, command: Sequence[str]) -> list[str]:
-    """The command, held to the n-th core."""
+    """The command, pinned to the n-th core."""
     return ["taskset", "--cpu-list", core(number), *command]
 
 

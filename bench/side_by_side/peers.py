@@ -1,4 +1,4 @@
-"""The peers: where they come from, how they are built, how they are run."""
+"""The peers: installing, building and running them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ HERE = Path(__file__).resolve().parent.parent
 MIB = 1 << 20
 # Size of the file that both sides read.
 FILE_MIB = 256
-# What makes fio's io_uring engine fastest: everything registered, no clock, no map of what was read.
+# The fastest settings of fio's io_uring engine: everything registered, no clock, no map of what was read.
 FIO_FASTEST = ["--fixedbufs", "--registerfiles", "--nonvectored=1", "--norandommap", "--gtod_reduce=1"]
-# The bare loops, and the libraries that they are linked with.
+# The bare loops, and the libraries that they link.
 BARE: dict[str, list[str]] = {"http": [], "nfs": ["-lnfs"], "file": ["-luring"]}
 PACKAGES = {"fio": "fio", "iperf3": "iperf3", "/usr/include/nfsc/libnfs.h": "libnfs-dev", "/usr/include/liburing.h": "liburing-dev"}
 
 
 def cache() -> Path:
-    """Where built peers are kept between runs."""
+    """Cache directory of built peers."""
     path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "manometer-test"
     path.mkdir(parents=True, exist_ok=True)
     return path
@@ -84,7 +84,7 @@ def own_directory() -> Iterator[Path]:
 
 @contextmanager
 def file_of_random_bytes() -> Iterator[Path]:
-    """A file that is written, and in the page cache."""
+    """A written file in the page cache."""
     with own_directory() as directory:
         path = directory / "data"
         path.write_bytes(os.urandom(MIB) * FILE_MIB)
@@ -93,7 +93,7 @@ def file_of_random_bytes() -> Iterator[Path]:
 
 
 def fio_file(op: str, size: int, depth: int, direct: bool, fastest: bool, seconds: float, what: str) -> Sample:
-    """fio's io_uring engine on a file that is written, and in the page cache, before it is measured."""
+    """fio's io_uring engine on a file that is written, and in the page cache, before the measurement."""
     flags = ["--ioengine=io_uring", f"--iodepth={depth}", f"--rw={op}", f"--bs={size}", f"--direct={int(direct)}"]
     if fastest:
         flags += FIO_FASTEST
@@ -135,14 +135,14 @@ def bare_nfs(nfs: Nfs, op: str, size: int, depth: int, seconds: float, what: str
 
 
 def bare_file(op: str, size: int, depth: int, direct: bool, seconds: float, what: str) -> Sample:
-    """The same reads of a file of the same size: plain system calls from the page cache, io_uring around it."""
+    """The same reads of a file of the same size: plain system calls from the page cache, io_uring for direct I/O."""
     with file_of_random_bytes() as path:
         flags = [str(path), op, str(size), str(depth), str(int(direct)), str(seconds)]
         return sample(client([str(bare("file")), *flags], seconds), what)
 
 
 def objects(size: int) -> int:
-    """How many objects of a size either side cycles through."""
+    """How many objects of a size each side cycles through."""
     return 16 if size >= 1 << 20 else 512
 
 

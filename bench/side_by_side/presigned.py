@@ -1,4 +1,4 @@
-"""A request signed beforehand, for the peer that does nothing but send it: SigV4 in the query string."""
+"""A presigned request, for the peer that only sends it: SigV4 in the query string."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VALID_SECONDS = 3600
 
 
 def url_path(s3: S3, method: str, key: str) -> str:
-    """Path and query of a request that needs no other signature for an hour."""
+    """Path and query of a request whose signature is valid for an hour."""
     now = time.gmtime()
     stamp, day = time.strftime("%Y%m%dT%H%M%SZ", now), time.strftime("%Y%m%d", now)
     scope = f"{day}/{REGION}/{SERVICE}/aws4_request"
@@ -39,7 +39,7 @@ def url_path(s3: S3, method: str, key: str) -> str:
 
 
 def object_of(s3: S3, method: str, size: int) -> str:
-    """Puts an object of a size; path and query of a signed request of the method for it."""
+    """Puts an object of a size; returns path and query of a presigned request for it."""
     key = f"bare-{size}"
     put = urllib.request.Request(
         f"http://127.0.0.1:{s3.port}{url_path(s3, 'PUT', key)}", data=bytes(size), method="PUT"

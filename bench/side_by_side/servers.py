@@ -1,4 +1,4 @@
-"""The servers both sides talk to, held to a core of their own."""
+"""The servers that both sides use, pinned to a core of their own."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from pathlib import Path
 
 from .measure import SERVER_CORE, core, on_core
 
-# SIGKILL for the server when the bench itself ends, however it ends.
+# SIGKILL for the server when the benchmark ends, however it ends.
 DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
 
 
 def free_port() -> int:
-    """A TCP port nobody listens on right now."""
+    """A TCP port that is free right now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def wait_until(what: str, holds: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    """Waits until something holds; fails when the server has ended instead, or after 30 s."""
+    """Waits for a condition; fails when the server ends first, or after 30 s."""
     deadline = time.monotonic() + 30
     while not holds():
         if process.poll() is not None:
@@ -41,7 +41,7 @@ def wait_until(what: str, holds: Callable[[], bool], process: subprocess.Popen[b
 
 
 def accepts(port: int) -> bool:
-    """Whether somebody listens on the port."""
+    """Whether anything listens on the port."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
@@ -68,7 +68,7 @@ def started(command: Sequence[str], env: dict[str, str] | None = None) -> Iterat
 
 @contextmanager
 def listening(command: Sequence[str], port: int, env: dict[str, str] | None = None) -> Iterator[None]:
-    """The same, from when it listens on the port."""
+    """The same, once it listens on the port."""
     with started(command, env) as process:
         wait_until(f"{command[0]} listens", lambda: accepts(port), process)
         yield
@@ -84,7 +84,7 @@ class Nfs:
 
     @property
     def libnfs_url(self) -> str:
-        """The export as libnfs takes it."""
+        """The export in libnfs' form."""
         return f"nfs://127.0.0.1{self.export}?version=3&nfsport={self.nfs_port}&mountport={self.mount_port}"
 
 
@@ -99,13 +99,13 @@ class S3:
 
     @property
     def keys(self) -> dict[str, str]:
-        """The keys as environment."""
+        """The keys as environment variables."""
         return {"AWS_ACCESS_KEY_ID": self.access_key, "AWS_SECRET_ACCESS_KEY": self.secret_key}
 
 
 @dataclass(frozen=True)
 class Servers:
-    """Everything that runs."""
+    """All running servers."""
 
     nfs: Nfs
     s3: S3
@@ -167,7 +167,7 @@ def array(manometer: Path, bench: Path) -> Iterator[Servers]:
 
 
 def targets(url: str, token: str) -> dict[str, str]:
-    """Makes what both sides use, through the array's own management API; the access key."""
+    """Creates what both sides use, through the array's own management API; returns the access key."""
 
     def post(path: str, body: object, headers: dict[str, str]) -> tuple[dict[str, str], Message]:
         data = json.dumps(body).encode()

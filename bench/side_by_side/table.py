@@ -1,4 +1,4 @@
-"""The table: each case with its ratio, its spread and the goal beside it."""
+"""The table: each case with its ratio, its spread and its goal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Line:
 
     @property
     def ratios(self) -> list[float]:
-        """Ours to theirs, pair by pair."""
+        """Ratios of ours to theirs, pair by pair."""
         return [self.rate(a) / self.rate(b) for a, b in zip(self.ours, self.theirs, strict=True)]
 
     @property
@@ -49,7 +49,7 @@ class Line:
 
 
 def figure(value: float, unit: str) -> str:
-    """A rate in the customary multiple: bytes in GB, ops in K or M."""
+    """A rate in the usual unit: bytes in GB, ops in K or M."""
     if unit == "bytes":
         return f"{value / 1e9:.2f} GB"
     return f"{value / 1e6:.2f} M" if value >= 1e6 else f"{value / 1e3:.1f} K"

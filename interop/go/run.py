@@ -1,4 +1,4 @@
-"""Starts a simulated array and runs the given Go clients against it, one after the other."""
+"""Starts a simulated array and runs the given Go clients against it, one after another."""
 
 import os
 import pathlib

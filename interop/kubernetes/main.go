@@ -1,7 +1,7 @@
 // Reads Kubernetes manifests as an API server reads them, with Kubernetes' own types: an unknown key, a key given twice or a
-// value of a wrong type is an error. What such a server then checks of the values is checked by tests/kubernetes.
+// value of a wrong type is an error. The server's further checks of values are covered by tests/kubernetes.
 //
-//	kubernetes FILE...    YAML or JSON, several documents a file
+//	kubernetes FILE...    YAML or JSON, several documents per file
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// What no server takes: should it pass here, nothing is checked at all.
+// Rejected by every server: if it passes here, nothing is being checked.
 const wrong = `{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}, "spec": {"paralellism": 2}}`
 
 func main() {
@@ -55,7 +55,7 @@ func main() {
 	}
 }
 
-// How many objects a file holds.
+// Number of objects in a file.
 func check(decoder runtime.Decoder, path string) (int, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -76,10 +76,10 @@ func check(decoder runtime.Decoder, path string) (int, error) {
 			return objects, err
 		}
 		if string(json) == "null" {
-			// Nothing but comments.
+			// Only comments.
 			continue
 		}
-		// The document itself, not its JSON: keys that stand twice are seen only there.
+		// The document itself, not its JSON: duplicate keys are visible only there.
 		if _, _, err := decoder.Decode(document, nil, nil); err != nil {
 			return objects, fmt.Errorf("object %d: %w", objects+1, err)
 		}

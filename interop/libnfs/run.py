@@ -16,14 +16,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from simulated_array import SimulatedArray  # noqa: E402
 
 PATIENCE_S = 60
-# Not a multiple of anything, and several WRITEs of the largest size.
+# No round number, and several WRITEs of the maximum size.
 SIZES = {"empty": 0, "small": 1, "odd": 4097, "large": 5 * 1024 * 1024 + 3}
-# Lines of nfs-ls end in the size and the name.
+# Lines of nfs-ls end with the size and the name.
 LISTED = re.compile(r"^(\S)\S+\s+\d+\s+\d+\s+\d+\s+(\d+) (.+)$")
 
 
 def run(*command, expect=0):
-    """Runs a tool; its standard output."""
+    """Runs a tool; returns its standard output."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
     if (done.returncode == 0) != (expect == 0):
         raise SystemExit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.decode(errors='replace')}")
@@ -31,7 +31,7 @@ def run(*command, expect=0):
 
 
 def listing(url):
-    """What nfs-ls shows: name to type and size."""
+    """Output of nfs-ls: name to type and size."""
     lines = run("nfs-ls", url).decode().splitlines()
     found = [LISTED.match(line) for line in lines]
     if not all(found):
@@ -40,7 +40,7 @@ def listing(url):
 
 
 def same(what, got, wanted):
-    """Says whether two things are equal, and ends the program when not."""
+    """Prints whether two values are equal, and ends the program if not."""
     if got != wanted:
         raise SystemExit(f"{what}: {got!r} instead of {wanted!r}")
     print(f"ok  {what}", flush=True)

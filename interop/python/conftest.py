@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Shared fixtures."""
 
 import pathlib
 import sys
@@ -12,7 +12,7 @@ from simulated_array import SimulatedArray  # noqa: E402
 
 @pytest.fixture(scope="module")
 def array():
-    """An array with two data addresses, whose management lists have two items a page."""
+    """An array with two data addresses, whose management lists have two items per page."""
     with SimulatedArray(
         "--page-items", "2",
         "--data", "127.0.1.1,subnet=fast,mtu=9000,s3-tls=0",

@@ -13,7 +13,7 @@ def client(array, request):
 
 
 def create_bucket(client, name, account):
-    """Before 1.8 the SDK calls the body by another name."""
+    """Before 1.8 the SDK has another name for the body."""
     body = BucketPost(account=Reference(name=account))
     try:
         return client.buckets.create_buckets(names=[name], bucket=body)

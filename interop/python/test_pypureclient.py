@@ -18,7 +18,7 @@ def client(array, request):
 
 
 def log_out(client):
-    """Ends the session while the array is there: the SDK would otherwise try at the program's end."""
+    """Ends the session while the array exists: otherwise the SDK would try at exit."""
     client._token_man.close_session()
 
 
@@ -155,6 +155,6 @@ def test_object_store_things_live_and_die_in_order(array, client):
 
 
 def account_body(client, fb):
-    """Later versions want a body with a new account."""
+    """Later versions require a body for a new account."""
     post = getattr(fb.models, "ObjectStoreAccountPost", None)
     return {"object_store_account": post()} if post else {}

@@ -1,4 +1,4 @@
-"""Sessions that end before their time: both SDKs meet them."""
+"""Sessions that expire early, with both SDKs."""
 
 from purity_fb import PurityFb, rest
 from pypureclient import flashblade

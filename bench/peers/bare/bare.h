@@ -1,8 +1,7 @@
-/* What the bare loops share: the clock, the client's CPU time, connections, and the line that each prints at the end.
+/* Shared by the bare loops: the clock, the client's CPU time, connections, and the line printed at the end.
  *
- * A bare loop sends what was prepared beforehand and counts what comes back. It keeps no latencies, parses no more than it needs to
- * find the end of an answer, and makes no payload. What it costs is the kernel's part, which no client can avoid: a bound for every
- * ratio.
+ * A bare loop sends prepared requests and counts the responses. It records no latencies, parses only enough to find the end of a
+ * response, and generates no payload. Its cost is that of the kernel, which no client can avoid: a bound for every ratio.
  */
 #ifndef BARE_H
 #define BARE_H
@@ -44,7 +43,7 @@ static double cpu_s(void) {
     return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-/* The measured window. It begins after WARM_UP_S. */
+/* The measured window. It starts after WARM_UP_S. */
 struct window {
     double seconds, start, began, cpu;
     uint64_t ops;
@@ -54,7 +53,7 @@ static struct window window_of(double seconds) {
     return (struct window){.seconds = seconds, .start = now_s()};
 }
 
-/* Looks at the clock; prints the line and ends the program when the window is over. */
+/* Checks the clock; prints the line and ends the program when the window is over. */
 static void look(struct window *w, uint64_t bytes_per_op) {
     double now = now_s();
     if (w->began == 0 && now - w->start >= WARM_UP_S) {

@@ -1,8 +1,8 @@
-/* The bound for files: reads and nothing else.
+/* The bound for files: only reads.
  *
  * bare_file PATH OP SIZE DEPTH DIRECT SECONDS
  *   OP       read | randread
- *   DIRECT   0: from the page cache, one pread(2) after the other; 1: around it, DEPTH in flight on io_uring, with the file and the
+ *   DIRECT   0: from the page cache, one pread(2) after another; 1: direct I/O, DEPTH in flight on io_uring, with the file and the
  *            buffers registered; a completion is followed by the next submission, as in every tool that measures latencies
  */
 #include "bare.h"
@@ -10,7 +10,7 @@
 #include <liburing.h>
 #include <sys/stat.h>
 
-/* Reads between two looks at the clock. */
+/* Reads between two checks of the clock. */
 #define READS_PER_LOOK 64
 
 static struct {

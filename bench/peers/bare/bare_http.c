@@ -1,4 +1,4 @@
-/* The bound for S3: one GET or PUT, signed beforehand, sent again and again on some connections, and the answers counted.
+/* The bound for S3: one presigned GET or PUT, sent repeatedly on some connections; the responses are counted.
  *
  * bare_http PORT METHOD PATH_AND_QUERY BYTES CONNECTIONS SECONDS
  *   METHOD   GET or PUT
@@ -8,7 +8,7 @@
 
 static char head[4096];
 
-/* Takes what arrived; 1 when that completed an answer. */
+/* Processes received bytes; 1 when they complete a response. */
 static int take(struct connection *c, char *buffer) {
     size_t got = receive(c, buffer, RECEIVE_BYTES - 1);
     if (got == 0)

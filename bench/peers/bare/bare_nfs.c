@@ -1,15 +1,15 @@
-/* The bound for NFSv3: calls prepared beforehand, of which only the XID and the offset change, on one connection; answers are found
- * by their record marks, their status is looked at, and they are counted. libnfs mounts the export and makes the file.
+/* The bound for NFSv3: prepared calls on one connection, in which only the XID and the offset change; replies are found by their
+ * record marks, their status is checked, and they are counted. libnfs mounts the export and creates the file.
  *
  * bare_nfs URL PORT OP SIZE DEPTH SECONDS FILE_MIB
- *   URL      nfs://host/export?version=3&nfsport=..&mountport=..   (a file is made and removed)
+ *   URL      nfs://host/export?version=3&nfsport=..&mountport=..   (a file is created and removed)
  *   PORT     of NFS
  *   OP       read | randread | write | getattr
  */
 #include "connection.h"
 
 #include <nfsc/libnfs.h>
-/* After it: it uses its macros. */
+/* Included after it, because it uses its macros. */
 #include <nfsc/libnfs-raw.h>
 
 /* What nfs_get_fh() returns; libnfs 4 leaves its definition out of the public headers. */
@@ -44,7 +44,7 @@ static void word(struct words *w, uint32_t value) {
     w->len += 4;
 }
 
-/* One call as RFC 5531 and RFC 1813 have it: record mark, header, AUTH_SYS of root, arguments but for the data of a WRITE. */
+/* One call as in RFC 5531 and RFC 1813: record mark, header, AUTH_SYS of root, arguments except the data of a WRITE. */
 static void prepare(char *bytes, const struct nfs_fh *fh) {
     struct words w = {bytes, 4};
     load.xid_at = w.len;
@@ -81,7 +81,7 @@ static void call(struct connection *c, char *bytes) {
     queue_call(c, bytes);
 }
 
-/* Looks at the head of an answer: whole in one fragment, accepted, NFS3_OK. */
+/* Checks the head of a reply: whole in one fragment, accepted, NFS3_OK. */
 static void check(struct connection *c) {
     uint32_t words[FIRST_BYTES / 4];
     memcpy(words, c->first, sizeof words);
@@ -93,7 +93,7 @@ static void check(struct connection *c) {
     c->left = (mark & 0x7fffffffu) + 4 - FIRST_BYTES;
 }
 
-/* Takes what arrived; the number of answers that it completed. */
+/* Processes received bytes; returns the number of replies completed. */
 static int take(struct connection *c, char *buffer) {
     size_t got = receive(c, buffer, RECEIVE_BYTES), at = 0;
     int done = 0;
@@ -144,7 +144,7 @@ static struct nfs_context *mounted(const char *text) {
     return nfs;
 }
 
-/* Runs the load until the window is over, in a process of its own, so that what follows it is not measured. */
+/* Runs the load until the window is over, in a process of its own, so that later work is not measured. */
 static void run(const struct nfs_fh *fh, int port, int depth, double seconds, const char *payload) {
     struct connection connection = {0};
     int poll_fd = epoll_create1(0);
@@ -159,8 +159,8 @@ static void run(const struct nfs_fh *fh, int port, int depth, double seconds, co
         call(&connection, calls[i]);
     send_queued(&connection, poll_fd);
     struct window window = window_of(seconds);
-    /* Answers come in the order of the calls or not: which call's memory is used again matters only while it waits to be sent, and a
-     * call that was answered was sent. The oldest is taken. */
+    /* Replies may come out of order: which call's memory is reused matters only while it waits to be sent, and an answered call
+     * was sent. The oldest is taken. */
     uint64_t oldest = 0;
     for (;;) {
         struct epoll_event event;

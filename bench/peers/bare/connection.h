@@ -1,17 +1,17 @@
-/* A connection of a bare loop: the calls that wait to be sent, and what is known of the answer that is coming. */
+/* A connection of a bare loop: the calls waiting to be sent, and the state of the response being received. */
 #ifndef CONNECTION_H
 #define CONNECTION_H
 #include "bare.h"
 
 #define MAX_QUEUED 64
-/* Answers are received into one buffer of this size. */
+/* Size of the receive buffer. */
 #define RECEIVE_BYTES (256 << 10)
-/* What is kept of an answer's beginning, for answers whose head may arrive in two parts. */
+/* Bytes kept of the start of a response, whose head may arrive in two parts. */
 #define FIRST_BYTES 32
 
 struct connection {
     int fd;
-    /* Calls that are not sent yet, in order; the first may be half sent. Each is a head and then the body, which all have in common. */
+    /* Calls not sent yet, in order; the first may be partly sent. Each is a head followed by the common body. */
     const char *heads[MAX_QUEUED];
     int queued;
     size_t head_len, body_len, sent;
@@ -45,7 +45,7 @@ static void queue_call(struct connection *c, const char *head) {
     c->heads[c->queued++] = head;
 }
 
-/* Sends what the socket takes of the waiting calls, several with one system call. */
+/* Sends as many waiting calls as the socket takes, several per system call. */
 static void send_queued(struct connection *c, int poll_fd) {
     size_t whole = c->head_len + c->body_len;
     while (c->queued > 0) {
@@ -78,7 +78,7 @@ static void send_queued(struct connection *c, int poll_fd) {
     }
 }
 
-/* Bytes that arrived; 0 when there are none for now. */
+/* Received bytes; 0 when there are none at the moment. */
 static size_t receive(struct connection *c, char *buffer, size_t size) {
     ssize_t got = recv(c->fd, buffer, size, MSG_DONTWAIT);
     if (got < 0 && errno == EAGAIN)

@@ -1,12 +1,12 @@
-/* The opponent for NFS: Debian's libnfs driven through its raw asynchronous calls, one connection,
+/* The peer for NFS: Debian's libnfs, used through its raw asynchronous calls, one connection,
  * a fixed number of RPCs in flight, one poll loop. The raw calls are libnfs at its fastest: replies
  * are decoded in place and nothing is reassembled.
  *
  * nfs_peer URL OP SIZE DEPTH SECONDS FILE_MIB
- *   URL      nfs://host/export?version=3&nfsport=..&mountport=..   (an empty file is made and removed)
+ *   URL      nfs://host/export?version=3&nfsport=..&mountport=..   (an empty file is created and removed)
  *   OP       read | randread | write | getattr
  *   SIZE     bytes of one read or write
- * Prints one line of JSON for the measured window, which begins after WARM_UP_S.
+ * Prints one line of JSON for the measured window, which starts after WARM_UP_S.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

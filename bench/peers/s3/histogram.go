@@ -8,7 +8,7 @@ import (
 
 const subBits = 7
 
-// histogram is log-linear with 128 buckets an octave, so that this peer pays for its latency
+// histogram is log-linear with 128 buckets per octave, so that this peer pays for its latency
 // statistics as manometer does.
 type histogram struct {
 	counts [(64 - subBits + 1) << subBits]atomic.Int64

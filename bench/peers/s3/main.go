@@ -1,4 +1,4 @@
-// The opponent for S3: minio-go v7, the library that warp drives its load with.
+// The peer for S3: minio-go v7, the library that warp uses for its load.
 //
 // A fixed number of goroutines put or get objects of one size, each request on its own kept-alive
 // connection. It is set up as fast as the library allows for a like-for-like comparison: payload
@@ -112,7 +112,7 @@ func (l *load) put(ctx context.Context, i int) error {
 	return err
 }
 
-// readerOnly lets io.Copy see the method that warp's own wrapper has.
+// readerOnly exposes to io.Copy only the method that warp's own wrapper has.
 type readerOnly struct{ io.Reader }
 
 func (l *load) get(ctx context.Context, i int, buffer []byte) error {

@@ -29,7 +29,7 @@ pub struct S3Place {
     pub prefix: String,
     /// Region used in signatures.
     pub region: String,
-    /// Whether the bucket stands in the path, not in the host name.
+    /// Whether the bucket is in the path instead of the host name.
     pub path_style: bool,
     /// CA file for the endpoint, if not the system's roots.
     pub ca_file: Option<PathBuf>,

@@ -1,4 +1,4 @@
-// Package scenario is what both Go clients do to the simulated array, in terms that both understand.
+// Package scenario runs the same operations on the simulated array through both Go clients.
 package scenario
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Client is a foreign S3 library behind the calls that the scenario needs. Errors carry the S3 code.
+// Client wraps a foreign S3 library in the calls that the scenario needs. Errors carry the S3 code.
 type Client interface {
 	Put(ctx context.Context, key string, body []byte) error
 	Get(ctx context.Context, key string, from, to int64) ([]byte, error) // to < 0: the whole object
@@ -27,12 +27,12 @@ type Client interface {
 	Code(err error) string
 }
 
-// Settings say where and with which keys.
+// Settings hold the endpoint and the access keys.
 type Settings struct {
 	Endpoint, AccessKey, SecretKey, Bucket string
 }
 
-// FromEnvironment reads the settings; secrets never stand on a command line.
+// FromEnvironment reads the settings; secrets never appear on a command line.
 func FromEnvironment() Settings {
 	return Settings{
 		Endpoint:  os.Getenv("INTEROP_ENDPOINT"),

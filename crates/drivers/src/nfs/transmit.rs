@@ -21,7 +21,7 @@ pub(super) async fn run(connection: Rc<Connection>) {
     let mut epoch = connection.epoch.get();
     loop {
         if epoch != connection.epoch.get() {
-            // A partly sent message is sent again from its start.
+            // A partly sent message is retransmitted from its start.
             epoch = connection.epoch.get();
             filling = None;
         }

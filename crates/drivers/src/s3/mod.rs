@@ -4,7 +4,7 @@
 //! start is sent together with the head; a GET's is verified in the receive buffer, or discarded in the kernel. Objects
 //! larger than `part_size` are uploaded in parts, one after another.
 //!
-//! # What is sent again
+//! # Retries
 //! A request is retried, always within the operation's deadline, when
 //! * the server answered 429, 500, 502, 503 or 504, or with a code such as `SlowDown` or `InternalError`, even if the
 //!   status of that response was 200,

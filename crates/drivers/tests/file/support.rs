@@ -72,7 +72,7 @@ pub fn with_directories(sink: Sink, test: impl Fn(&Reactor, &FileSession, &FileD
             let reactor = Reactor::open(choice).unwrap();
             let session = match connect(&reactor, &driver, sink) {
                 Ok(session) => session,
-                // Not every disk has queues to poll; that it says so is what counts.
+                // Not every disk has queues to poll; what counts is that the error says so.
                 Err(e) if reactor.polls_completions() && e.detail.contains("cannot be polled") => continue,
                 Err(e) => panic!("{choice} direct {direct}: {e}"),
             };
