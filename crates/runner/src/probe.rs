@@ -151,8 +151,8 @@ pub fn carry_out(
     Probe::of(seconds, measured, half, double).ok_or_else(|| "nothing was done before it".to_owned())
 }
 
-/// Result of a load with this many lanes over a window of this many nanoseconds; its rate is known to half of a
-/// relative interval.
+/// Result of a load with this many lanes over a window of `window_ns` nanoseconds; `half_width` is the relative
+/// half-width of its rate's confidence interval.
 pub fn point(
     (total, window_ns): (&Interval, u64),
     lanes: f64,

@@ -2,18 +2,18 @@
 //!
 //! ```no_run
 //! # fn f(record: store::RunRecord, cell: store::CellRecord, interval: metrics::Interval) -> Result<(), store::StoreError> {
-//! let store = store::Store::open_default()?;            // made when absent; older files are brought up to date
-//! store.begin_run(&record)?;                            // with all cells of its plan, pending
-//! let mut writer = store.writer(&record.id)?;           // a thread of its own; the measurement never waits for a disk
+//! let store = store::Store::open_default()?;            // created if absent; older files are migrated
+//! store.begin_run(&record)?;                            // with all cells of its plan as pending
+//! let mut writer = store.writer(&record.id)?;           // starts a thread, so that the measurement never waits for a disk
 //! store.begin_cell(&record.id, 0, record.started)?;     // drops what an earlier attempt at this cell left
-//! writer.interval(0, "measure", 0, &interval)?;         // when it returns, the one before is in the file
-//! writer.flush()?;                                      // all are
+//! writer.interval(0, "measure", 0, &interval)?;         // when it returns, the previous one is in the file
+//! writer.flush()?;                                      // now all of them are
 //! store.finish_cell(&record.id, &cell)?;
 //! store.finish_run(&record.id, store::State::Finished, record.started)?;
 //!
-//! let run = store.run("last")?;                         // an id, the unique beginning of one, a name, or `last`
+//! let run = store.run("last")?;                         // an id, a unique prefix of one, a name, or `last`
 //! for interval in store.intervals(&run.id, 0, "measure", 0, 0..u32::MAX)? {
-//!     let _: metrics::Interval = interval?;             // read in small pieces, never all at once
+//!     let _: metrics::Interval = interval?;             // read in small pages, never all at once
 //! }
 //! # Ok(())
 //! # }

@@ -141,8 +141,8 @@ fn rows(
         let opening = SiteOpening {
             number,
             run: &id,
-            // Different bytes in each row: data left by one must not pass for data written by the next, nor be
-            // deduplicated against it.
+            // Different bytes in each row: data left by one must not pass for data written by the next, nor make it
+            // cheaper to store.
             seed: seed(run.id()).wrapping_add(u64::from(number)),
             reactor: request.load.reactor,
             patience,

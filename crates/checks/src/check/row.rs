@@ -103,7 +103,7 @@ pub struct PhaseFigures {
     pub reconnects: u64,
     /// Why, and how often.
     pub reconnect_reasons: Vec<ReconnectReason>,
-    /// RPCs sent again.
+    /// RPC retransmits.
     pub retries: u64,
     /// Replies that arrived after their deadline.
     pub late_replies: u64,

@@ -148,8 +148,8 @@ fn different(of_runs: &[Option<BTreeMap<String, String>>], absent: &str) -> Vec<
     names.into_iter().filter_map(|name| differs(name, &values(name))).collect()
 }
 
-/// A branch that only some runs have is an alternative (`steady.default.…`, `steady.sustained.…`): its name stands for
-/// everything below it.
+/// A branch that only some runs have is an alternative (`steady.default.…`, `steady.sustained.…`): it is reported as one
+/// difference, for everything below it.
 fn alternatives(of_runs: &[Option<BTreeMap<String, String>>]) -> Vec<Option<BTreeMap<String, String>>> {
     let branches = |of: &BTreeMap<String, String>| -> BTreeSet<String> {
         let of_name =

@@ -9,7 +9,7 @@ fn write(report: &FioReport, version: TerseVersion) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The kind of a field: text, integer, decimal number, or this percentile.
+/// The kind of a field: text, integer, number with this many decimals, or such a number as a percentage.
 fn kind(field: &str) -> String {
     if let Some((percent, value)) = field.split_once("%=") {
         return format!("{}%={}", kind(percent), kind(value));
@@ -40,7 +40,7 @@ fn fields_are_those_of_fio_in_each_version() {
         (TerseVersion::Five, "terse-5.txt"),
     ] {
         let mut report = super::sample();
-        // With `both`, fio misprints the line for all directions.
+        // With `both`, fio's line for all directions is irregular.
         report.entries[1].report.directions = experiment::ShownDirections::Apart;
         let ours = write(&report, version);
         let theirs = super::by_fio(name);
