@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use drivers::tls::FingerprintError;
 use provision::{
     ApiSecret, BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, ProvisionError, RecordedPlace,
     RunId, Trust,
@@ -146,7 +147,7 @@ fn prepare(arguments: CleanupArguments) -> Result<(Journal, CleanupOptions, Keys
         Some(directory) => directory.clone(),
         None => Journal::default_directory()?,
     };
-    let input = |flag: &str, error: String| ProvisionError::Input(format!("{flag}: {error}"));
+    let input = |flag: &str, error: FingerprintError| ProvisionError::Input(format!("{flag}: {error}"));
     let trust = if arguments.tls_insecure {
         Some(Trust::Insecure)
     } else if let Some(path) = arguments.tls_ca {

@@ -80,8 +80,8 @@ pub fn of_run(outcome: &RunOutcome, save_baseline: Option<&str>, messages: &Mess
             messages.note(&told);
             code
         }
-        Err(line) => {
-            messages.error(&line);
+        Err(error) => {
+            messages.error(&error.to_string());
             code.max(1)
         }
     }

@@ -72,21 +72,33 @@ pub fn mtu(interface: &str) -> Option<u32> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok().filter(|_| !interface.contains('/'))
 }
 
+/// Why the NUMA node of an interface's card is not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NumaNodeError {
+    /// There is no such interface.
+    #[error("there is no network interface {0}")]
+    NoInterface(String),
+    /// No card is behind it.
+    #[error("the interface {0} has no card of its own")]
+    NoCard(String),
+    /// The machine knows no nodes.
+    #[error("the machine does not say on which NUMA node the card of {0} is")]
+    Unknown(String),
+}
+
 /// The NUMA node of an interface's NIC (/sys/class/net/NAME/device/numa_node).
 ///
 /// # Errors
-/// In words: there is no such interface, it has no NIC, or the machine has no NUMA nodes.
-pub fn numa_node(interface: &str) -> Result<u32, String> {
+/// There is no such interface, it has no NIC, or the machine has no NUMA nodes.
+pub fn numa_node(interface: &str) -> Result<u32, NumaNodeError> {
     let card = format!("/sys/class/net/{interface}");
     if interface.contains('/') || !std::path::Path::new(&card).exists() {
-        return Err(format!("there is no network interface {interface}"));
+        return Err(NumaNodeError::NoInterface(interface.to_owned()));
     }
     let text = std::fs::read_to_string(format!("{card}/device/numa_node"))
-        .map_err(|_| format!("the interface {interface} has no card of its own"))?;
+        .map_err(|_| NumaNodeError::NoCard(interface.to_owned()))?;
     // -1: the firmware does not say.
-    text.trim()
-        .parse()
-        .map_err(|_| format!("the machine does not say on which NUMA node the card of {interface} is"))
+    text.trim().parse().map_err(|_| NumaNodeError::Unknown(interface.to_owned()))
 }
 
 /// # Safety
@@ -123,8 +135,8 @@ mod tests {
 
     #[test]
     fn an_interface_without_a_card_has_no_node() {
-        assert!(numa_node("lo").unwrap_err().contains("no card"));
-        assert!(numa_node("no-such-0").unwrap_err().contains("no network interface no-such-0"));
+        assert!(numa_node("lo").unwrap_err().to_string().contains("no card"));
+        assert!(numa_node("no-such-0").unwrap_err().to_string().contains("no network interface no-such-0"));
         assert!(numa_node("../lo").is_err());
     }
 }

@@ -122,11 +122,66 @@ fn multiple(one: usize, other: usize) -> usize {
     one / divisor * other
 }
 
+/// Why a list of addresses cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// Something in it is no address of a server.
+    #[error("\"{0}\" is no address: write IP or IP:PORT, with commas between them")]
+    NoAddress(String),
+    /// Something stands there twice.
+    #[error("{0} stands there twice")]
+    Twice(String),
+    /// Addresses of both kinds.
+    #[error("{first} and {other}: IPv4 and IPv6 do not mix, give addresses of one kind")]
+    Mixed {
+        /// The first address.
+        first: IpAddr,
+        /// The first of the other kind.
+        other: IpAddr,
+    },
+    /// A local address is of another kind than the server's.
+    #[error(
+        "{address} is of {}, and the server's addresses are of {}: give local addresses of the same kind",
+        kind(address.is_ipv6()),
+        kind(!address.is_ipv6())
+    )]
+    OtherKind {
+        /// The local address.
+        address: IpAddr,
+    },
+    /// An address is none of this machine.
+    #[error("{0} is no address of this machine: \"ip address\" lists those that are")]
+    NotOwn(IpAddr),
+    /// A name is neither an address nor an interface.
+    #[error("\"{name}\" is neither an address nor a network interface of this machine; there are {}", there.join(", "))]
+    NoInterface {
+        /// What was written.
+        name: String,
+        /// The interfaces that are there.
+        there: Vec<String>,
+    },
+    /// An interface has no address of the kind that is needed.
+    #[error("the interface {interface} has no {} address: give it one, or choose another", kind(*v6))]
+    InterfaceWithoutAddress {
+        /// Its name.
+        interface: String,
+        /// One of IPv6 is needed.
+        v6: bool,
+    },
+    /// No interface has so long a name.
+    #[error("\"{0}\" is too long for an interface's name")]
+    TooLong(String),
+}
+
+fn kind(v6: bool) -> &'static str {
+    if v6 { "IPv6" } else { "IPv4" }
+}
+
 /// Parses the server's addresses, each `IP` or `IP:PORT` (`[IPv6]:PORT`), separated by commas.
 ///
 /// # Errors
-/// In words: an entry is no address, appears twice, or the address families are mixed.
-pub fn addresses(text: &str) -> Result<Vec<DataAddress>, String> {
+/// An entry is no address, appears twice, or the address families are mixed.
+pub fn addresses(text: &str) -> Result<Vec<DataAddress>, PathError> {
     let mut found: Vec<DataAddress> = Vec::new();
     for item in text.split(',').map(str::trim) {
         let plain = item.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -134,13 +189,11 @@ pub fn addresses(text: &str) -> Result<Vec<DataAddress>, String> {
             (Ok(ip), _) => DataAddress { ip, port: None },
             (_, Ok(whole)) if whole.port() > 0 => DataAddress { ip: whole.ip(), port: Some(whole.port()) },
             _ => {
-                return Err(format!(
-                    "\"{item}\" is no address: write IP or IP:PORT, with commas between them"
-                ));
+                return Err(PathError::NoAddress(item.to_owned()));
             }
         };
         if found.contains(&address) {
-            return Err(format!("{item} stands there twice"));
+            return Err(PathError::Twice(item.to_owned()));
         }
         found.push(address);
     }
@@ -153,9 +206,9 @@ pub fn addresses(text: &str) -> Result<Vec<DataAddress>, String> {
 /// IPv6) determines which addresses of an interface are used.
 ///
 /// # Errors
-/// In words, with the next step: an address does not belong to this machine, an interface does not exist or has no
-/// address of the family, or the families are mixed.
-pub fn sources(text: &str, remotes: &[IpAddr]) -> Result<Vec<SourceAddress>, String> {
+/// An address does not belong to this machine, an interface does not exist or has no address of the family, or the
+/// families are mixed.
+pub fn sources(text: &str, remotes: &[IpAddr]) -> Result<Vec<SourceAddress>, PathError> {
     let v6 = family(remotes)?;
     let own = interfaces::addresses();
     let mut sources: Vec<SourceAddress> = Vec::new();
@@ -165,7 +218,7 @@ pub fn sources(text: &str, remotes: &[IpAddr]) -> Result<Vec<SourceAddress>, Str
             Err(_) => from_interface(item, v6, &own)?,
         };
         if sources.iter().any(|known| known.address == source.address) {
-            return Err(format!("{item} stands there twice"));
+            return Err(PathError::Twice(item.to_owned()));
         }
         sources.push(source);
     }
@@ -173,26 +226,20 @@ pub fn sources(text: &str, remotes: &[IpAddr]) -> Result<Vec<SourceAddress>, Str
 }
 
 /// Whether all are IPv6.
-fn family(remotes: &[IpAddr]) -> Result<Option<bool>, String> {
+fn family(remotes: &[IpAddr]) -> Result<Option<bool>, PathError> {
     let v6 = remotes.first().map(IpAddr::is_ipv6);
     if let Some(other) = remotes.iter().find(|other| Some(other.is_ipv6()) != v6) {
-        let first = remotes[0];
-        return Err(format!("{first} and {other}: IPv4 and IPv6 do not mix, give addresses of one kind"));
+        return Err(PathError::Mixed { first: remotes[0], other: *other });
     }
     Ok(v6)
 }
 
-fn from_address(address: IpAddr, v6: Option<bool>) -> Result<SourceAddress, String> {
+fn from_address(address: IpAddr, v6: Option<bool>) -> Result<SourceAddress, PathError> {
     if v6.is_some_and(|v6| v6 != address.is_ipv6()) {
-        let kind = |v6: bool| if v6 { "IPv6" } else { "IPv4" };
-        return Err(format!(
-            "{address} is of {}, and the server's addresses are of {}: give local addresses of the same kind",
-            kind(address.is_ipv6()),
-            kind(!address.is_ipv6())
-        ));
+        return Err(PathError::OtherKind { address });
     }
     if !interfaces::is_own(address) {
-        return Err(format!("{address} is no address of this machine: \"ip address\" lists those that are"));
+        return Err(PathError::NotOwn(address));
     }
     Ok(SourceAddress { address, device: None, unbound: None })
 }
@@ -201,17 +248,14 @@ fn from_interface(
     name: &str,
     v6: Option<bool>,
     own: &[interfaces::InterfaceAddress],
-) -> Result<SourceAddress, String> {
+) -> Result<SourceAddress, PathError> {
     let there = || std::path::Path::new("/sys/class/net").join(name).exists();
     if name.is_empty() || name.contains('/') || !(own.iter().any(|known| known.interface == name) || there())
     {
-        let mut names: Vec<&str> = own.iter().map(|known| known.interface.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        return Err(format!(
-            "\"{name}\" is neither an address nor a network interface of this machine; there are {}",
-            names.join(", ")
-        ));
+        let mut there: Vec<String> = own.iter().map(|known| known.interface.clone()).collect();
+        there.sort_unstable();
+        there.dedup();
+        return Err(PathError::NoInterface { name: name.to_owned(), there });
     }
     let usable = |address: &IpAddr| match address {
         IpAddr::V4(_) => v6 != Some(true),
@@ -220,11 +264,10 @@ fn from_interface(
     };
     let of_it = own.iter().filter(|known| known.interface == name).map(|known| known.address);
     let Some(address) = of_it.into_iter().find(usable) else {
-        let kind = if v6 == Some(true) { "IPv6" } else { "IPv4" };
-        return Err(format!("the interface {name} has no {kind} address: give it one, or choose another"));
+        let interface = name.to_owned();
+        return Err(PathError::InterfaceWithoutAddress { interface, v6: v6 == Some(true) });
     };
-    let device =
-        Device::new(name).ok_or_else(|| format!("\"{name}\" is too long for an interface's name"))?;
+    let device = Device::new(name).ok_or_else(|| PathError::TooLong(name.to_owned()))?;
     Ok(match device.probe() {
         Ok(()) => SourceAddress { address, device: Some(device), unbound: None },
         Err(error) => {

@@ -14,7 +14,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use serde::{Deserialize, Serialize};
 
-pub use fingerprint::Fingerprint;
+pub use fingerprint::{Fingerprint, FingerprintError};
 pub use verifier::{Explain, ShownCertificate};
 use verifier::{Rule, Verifier};
 

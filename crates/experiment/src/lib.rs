@@ -31,6 +31,7 @@ mod schema;
 mod set;
 mod source;
 mod stored_workload;
+mod text_fault;
 mod tree;
 mod url;
 
@@ -39,7 +40,8 @@ pub use convert::convert;
 pub use fault::{Diagnostic, Diagnostics, MAX_FAULTS, hide_passwords, shown_line};
 pub use figures::{BytesToWrite, CellFigures, DataSetFigures};
 pub use fleet::{
-    FailurePolicy, Fleet, Launcher, MAX_HOSTS, Pods, Sharing, bare_host, escape_braces, host_list, host_port,
+    FailurePolicy, Fleet, HostValueError, Launcher, MAX_HOSTS, Pods, Sharing, bare_host, escape_braces,
+    host_list, host_port,
 };
 pub use job::*;
 pub use kind::{CalibratedOp, TargetKind, Transport, UrlForm, is_url, kind_of};
@@ -51,4 +53,5 @@ pub use parse::{decode, parse};
 pub use plan::*;
 pub use schema::schema;
 pub use source::{Settings, SourceText};
-pub use url::{TargetUrl, UrlFault};
+pub use text_fault::TextFault;
+pub use url::TargetUrl;

@@ -3,6 +3,7 @@
 use crate::kind::{TargetKind, UrlForm, kind_of};
 use crate::nearest::nearest;
 use crate::reader::one_of;
+use crate::text_fault::TextFault;
 
 /// The parts of `scheme://authority/path?name=value&…`, or of `scheme:?name=value&…`.
 #[derive(Clone, Debug)]
@@ -12,19 +13,6 @@ pub struct TargetUrl {
     path: String,
     endpoint: Option<String>,
     query: Vec<(String, String)>,
-}
-
-/// What is wrong with a URL, and what to write instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UrlFault {
-    /// What is wrong. Parts that may contain a password are not repeated.
-    pub text: String,
-    /// What to do.
-    pub hint: String,
-}
-
-fn fault(text: impl Into<String>, hint: impl Into<String>) -> UrlFault {
-    UrlFault { text: text.into(), hint: hint.into() }
 }
 
 /// Words that mark option names of other programs as secrets.
@@ -38,7 +26,7 @@ impl TargetUrl {
     ///
     /// # Errors
     /// What is wrong with it, and how to write it.
-    pub fn parse(kinds: &[&'static TargetKind], url: &str) -> Result<Self, UrlFault> {
+    pub fn parse(kinds: &[&'static TargetKind], url: &str) -> Result<Self, TextFault> {
         let examples = || {
             let all: Vec<_> = kinds.iter().map(|kind| kind.example).collect();
             format!("write such as {}", one_of(&all))
@@ -47,10 +35,13 @@ impl TargetUrl {
             let device = url.starts_with("/dev/");
             let mut forms = kinds.iter().filter(|kind| kind.form == UrlForm::Path && kind.device == device);
             let scheme = forms.next().map_or("", |kind| kind.scheme);
-            return Err(fault(format!("{url:?} is a path, not a URL"), format!("write {scheme}://{url}")));
+            return Err(TextFault::new(
+                format!("{url:?} is a path, not a URL"),
+                format!("write {scheme}://{url}"),
+            ));
         }
         let Some((scheme, rest)) = url.split_once(':') else {
-            return Err(fault(format!("{url:?} is no URL"), examples()));
+            return Err(TextFault::new(format!("{url:?} is no URL"), examples()));
         };
         let Some(kind) = kind_of(kinds, url) else {
             let bucket = kinds.iter().find(|kind| kind.form == UrlForm::Bucket);
@@ -62,7 +53,7 @@ impl TargetUrl {
                     None => examples(),
                 },
             };
-            return Err(fault(format!("there is no kind of target {scheme:?}"), hint));
+            return Err(TextFault::new(format!("there is no kind of target {scheme:?}"), hint));
         };
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let after = place.strip_prefix("//");
@@ -81,26 +72,26 @@ impl TargetUrl {
         Ok(own)
     }
 
-    fn read_query(&mut self, url: &str, query: &str) -> Result<(), UrlFault> {
+    fn read_query(&mut self, url: &str, query: &str) -> Result<(), TextFault> {
         let kind = self.kind;
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let endpoint = kind.form == UrlForm::Bucket && name == ENDPOINT;
             if !endpoint && kind.option(name).is_none() {
                 let names = kind.options.iter().map(|help| help.name);
-                return Err(fault(
+                return Err(TextFault::new(
                     format!("{}: knows no {name:?}", kind.scheme),
                     crate::nearest::hint(name, names),
                 ));
             }
             if !part.contains('=') {
-                return Err(fault(
+                return Err(TextFault::new(
                     format!("{part:?} after the question mark of {url:?} has no value"),
                     "write name=value&name=value",
                 ));
             }
             if self.query.iter().any(|(known, _)| known == name) || endpoint && self.endpoint.is_some() {
-                return Err(fault(format!("{name:?} is given twice in {url:?}"), "give it once"));
+                return Err(TextFault::new(format!("{name:?} is given twice in {url:?}"), "give it once"));
             }
             let value = decoded(value)?;
             if endpoint {
@@ -111,7 +102,7 @@ impl TargetUrl {
         }
         match &self.endpoint {
             Some(endpoint) if endpoint.starts_with("http") => Ok(()),
-            _ if kind.form == UrlForm::Bucket => Err(fault(
+            _ if kind.form == UrlForm::Bucket => Err(TextFault::new(
                 format!("{url:?} does not say where the service is"),
                 format!("write {}", kind.example),
             )),
@@ -146,9 +137,9 @@ impl TargetUrl {
 }
 
 /// Rejects secrets: plans are stored with the results and must contain neither passwords nor keys.
-fn without_secrets(authority: &str, query: &str) -> Result<(), UrlFault> {
+fn without_secrets(authority: &str, query: &str) -> Result<(), TextFault> {
     if authority.contains('@') {
-        return Err(fault(
+        return Err(TextFault::new(
             "a URL must hold no user and no password: plans are stored with the results",
             "remove what stands before the @; S3 keys are read from the environment or from credentials_file",
         ));
@@ -158,7 +149,7 @@ fn without_secrets(authority: &str, query: &str) -> Result<(), UrlFault> {
         SECRET.iter().any(|word| name.contains(word))
     };
     if query.split('&').any(secret) {
-        return Err(fault(
+        return Err(TextFault::new(
             "a URL must hold no secret: plans are stored with the results",
             "remove it; S3 keys are read from the environment or from credentials_file",
         ));
@@ -167,10 +158,10 @@ fn without_secrets(authority: &str, query: &str) -> Result<(), UrlFault> {
 }
 
 /// Checks that a URL has exactly the parts that its kind needs.
-fn form(kind: &TargetKind, url: &str, place: &str, (authority, path): (&str, &str)) -> Result<(), UrlFault> {
+fn form(kind: &TargetKind, url: &str, place: &str, (authority, path): (&str, &str)) -> Result<(), TextFault> {
     let scheme = kind.scheme;
     let write = || format!("write {}", kind.example);
-    let wrong = |text: String| Err(fault(text, write()));
+    let wrong = |text: String| Err(TextFault::new(text, write()));
     let slashes = place.starts_with("//");
     match kind.form {
         UrlForm::Path if !slashes => wrong(format!("{url:?} has no absolute path")),
@@ -179,7 +170,7 @@ fn form(kind: &TargetKind, url: &str, place: &str, (authority, path): (&str, &st
             wrong(format!("{url:?} names the root of all files"))
         }
         UrlForm::Path if authority.is_empty() => wrong(format!("{url:?} has no absolute path")),
-        UrlForm::Path => Err(fault(
+        UrlForm::Path => Err(TextFault::new(
             format!("{url:?} has no absolute path: two slashes are a host's"),
             format!("write {scheme}:///{authority}{path}, with three"),
         )),
@@ -204,15 +195,15 @@ fn form(kind: &TargetKind, url: &str, place: &str, (authority, path): (&str, &st
     }
 }
 
-fn nothing_behind(path: &str, what: &str, url: &str, write: &str) -> Result<(), UrlFault> {
+fn nothing_behind(path: &str, what: &str, url: &str, write: &str) -> Result<(), TextFault> {
     if matches!(path, "" | "/") {
         return Ok(());
     }
-    Err(fault(format!("nothing stands behind the {what} in {url:?}"), write))
+    Err(TextFault::new(format!("nothing stands behind the {what} in {url:?}"), write))
 }
 
 /// Decodes `%XX`; a `%` that is not followed by two hexadecimal digits stands for itself, as in `5%`.
-fn decoded(text: &str) -> Result<String, UrlFault> {
+fn decoded(text: &str) -> Result<String, TextFault> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
@@ -229,5 +220,5 @@ fn decoded(text: &str) -> Result<String, UrlFault> {
         }
     }
     let text = String::from_utf8(bytes).ok().filter(|text| !text.contains(char::is_control));
-    text.ok_or_else(|| fault("a %XX in the URL makes no text", "write the character itself"))
+    text.ok_or_else(|| TextFault::new("a %XX in the URL makes no text", "write the character itself"))
 }

@@ -110,7 +110,7 @@ pub(super) fn refusal(error: &TargetError) -> HostRefusal {
 
 impl HostExecutor for LocalExecutor {
     fn open(&self, opening: &OpenOrder) -> Result<SiteFacts, HostRefusal> {
-        let id = |text: &str| text.parse::<RunId>().map_err(HostRefusal::failed);
+        let id = |text: &str| text.parse::<RunId>().map_err(|error| HostRefusal::failed(error.to_string()));
         let (run, place) = (self.journal(&id(&opening.run)?)?, id(&opening.place)?);
         for settled in &opening.settled {
             if let (Ok(id), Ok(journal)) = (settled.parse::<RunId>(), self.journals()) {

@@ -43,7 +43,10 @@ impl HostTarget {
     /// Opens a target from this host's point of view.
     pub fn open(opening: &OpenOrder, context: &OpenContext, directory: &Path) -> Result<Self, HostRefusal> {
         let cell = (*opening.cell).clone();
-        let reactor = opening.reactor.parse().map_err(|error: String| HostRefusal::failed(error))?;
+        let reactor = opening
+            .reactor
+            .parse()
+            .map_err(|error: reactor::UnknownBackend| HostRefusal::failed(error.to_string()))?;
         let opened = targets::open(&cell.target, &cell.workload, context).map_err(|error| refusal(&error))?;
         let HostShare { index, of, sharing } = opening.part;
         let churns = load::makes_or_removes(&cell) && sharing != Sharing::Own;

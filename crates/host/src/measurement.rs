@@ -37,11 +37,12 @@ impl HostTarget {
         };
         let mut placement = workload.placement().cloned();
         if let Some(placement) = placement.as_mut().filter(|placement| placement.near_card) {
-            let node = self.opened.interface().and_then(|name| drivers::interfaces::numa_node(&name));
-            let node = node.map_err(|problem| {
+            let refused = |problem: &dyn std::error::Error| {
                 let next = "name cores or numa_nodes instead";
                 HostRefusal::failed(format!("placement: numa: nic: {problem}; {next}"))
-            })?;
+            };
+            let card = self.opened.interface().map_err(|problem| refused(&problem))?;
+            let node = drivers::interfaces::numa_node(&card).map_err(|problem| refused(&problem))?;
             placement.numa_nodes = vec![node];
         }
         plan.beside.placement = placement;

@@ -57,8 +57,8 @@ pub use http::{Fingerprint, Trust};
 pub use journal::{
     Container, EntryId, Journal, RecordedPlace, Run, removed_elsewhere, settled_on, settled_told, this_host,
 };
-pub use run_id::RunId;
+pub use run_id::{RunId, RunIdError};
 pub use secret::ApiSecret;
 pub use session::{ArraySession, BucketAccess, Targets, Want, Wanted};
 pub use steps::{ManagementStep, StepPhase, steps};
-pub use version::{ApiVersion, Generation};
+pub use version::{ApiVersion, ApiVersionError, Generation};

@@ -55,14 +55,19 @@ impl fmt::Display for RunId {
     }
 }
 
-impl FromStr for RunId {
-    type Err = String;
+/// The text that is no [`RunId`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a run id: write {LENGTH} characters of a-z and 2-7")]
+pub struct RunIdError(pub String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for RunId {
+    type Err = RunIdError;
+
+    fn from_str(text: &str) -> Result<Self, RunIdError> {
         if text.len() == LENGTH && text.bytes().all(|byte| ALPHABET.contains(&byte)) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(format!("{text:?} is not a run id: write {LENGTH} characters of a-z and 2-7"))
+            Err(RunIdError(text.to_owned()))
         }
     }
 }

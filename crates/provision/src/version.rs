@@ -82,15 +82,20 @@ impl fmt::Display for ApiVersion {
     }
 }
 
-impl FromStr for ApiVersion {
-    type Err = String;
+/// The text that is no [`ApiVersion`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not an API version")]
+pub struct ApiVersionError(pub String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for ApiVersion {
+    type Err = ApiVersionError;
+
+    fn from_str(text: &str) -> Result<Self, ApiVersionError> {
         let mut parts = text.split('.').map(str::parse::<u16>);
         match (parts.next(), parts.next(), parts.next(), parts.next()) {
             (Some(Ok(major)), Some(Ok(minor)), None, None) => Ok(Self::new(major, minor)),
             (Some(Ok(major)), Some(Ok(minor)), Some(Ok(patch)), None) => Ok(Self { major, minor, patch }),
-            _ => Err(format!("{text:?} is not an API version")),
+            _ => Err(ApiVersionError(text.to_owned())),
         }
     }
 }

@@ -62,17 +62,19 @@ const NAMES: [(&str, BackendChoice); 7] = [
     ("uring+iopoll+sqpoll", BackendChoice::Polling(Polling { completions: true, submissions: true })),
 ];
 
-impl FromStr for BackendChoice {
-    type Err = String;
+/// The name that is none of a [`BackendChoice`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "\"{0}\" is no reactor: write auto, uring, epoll, uring+batch, uring+iopoll, uring+sqpoll or uring+iopoll+sqpoll"
+)]
+pub struct UnknownBackend(pub String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for BackendChoice {
+    type Err = UnknownBackend;
+
+    fn from_str(text: &str) -> Result<Self, UnknownBackend> {
         let found = NAMES.iter().find(|(name, _)| *name == text);
-        found.map(|(_, choice)| *choice).ok_or_else(|| {
-            format!(
-                "\"{text}\" is no reactor: write auto, uring, epoll, uring+batch, uring+iopoll, uring+sqpoll or \
-                 uring+iopoll+sqpoll"
-            )
-        })
+        found.map(|(_, choice)| *choice).ok_or_else(|| UnknownBackend(text.to_owned()))
     }
 }
 
@@ -94,7 +96,9 @@ mod tests {
             assert_eq!(name.parse::<BackendChoice>().unwrap(), choice);
             assert_eq!(choice.to_string(), name);
         }
-        assert!("kqueue".parse::<BackendChoice>().unwrap_err().contains("write auto, uring, epoll"));
+        assert!(
+            "kqueue".parse::<BackendChoice>().unwrap_err().to_string().contains("write auto, uring, epoll")
+        );
     }
 
     #[test]

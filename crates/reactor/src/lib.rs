@@ -40,7 +40,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 pub use crate::buffer::Buffer;
-pub use crate::choice::{BackendChoice, Polling};
+pub use crate::choice::{BackendChoice, Polling, UnknownBackend};
 pub use crate::completions::{Completer, Completions};
 pub use crate::directory::{Directory, NAME_BUFFER};
 pub use crate::file::{Durable, File, FileOptions, Space};

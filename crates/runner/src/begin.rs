@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use experiment::Plan;
-use provision::{Journal, Run, RunId};
+use provision::{Journal, Run, RunId, RunIdError};
 use store::{Baseline, CellRecord, MADE_BY, RunRecord, State, Store};
 use targets::Finding;
 
@@ -109,7 +109,7 @@ pub fn resume(
         )));
     }
     let baseline = baseline::asked(&store, options)?;
-    let id: RunId = record.id.parse().map_err(usage)?;
+    let id: RunId = record.id.parse().map_err(|error: RunIdError| usage(error.to_string()))?;
     store.resume_run(&record.id).map_err(|error| usage(error.to_string()))?;
     let run = journal(options)?.reopen(&id).map_err(|error| usage(error.to_string()))?;
     events.note(&format!("run {} goes on: {left} of {} cells are left", record.id, cells.len()));

@@ -10,7 +10,7 @@ use reactor::{Backend, Reactor, clock};
 use store::{Baseline, CellRecord, RunRecord, State, Store};
 use targets::Secrets;
 
-use crate::baseline;
+use crate::baseline::{self, BaselineNotKept};
 use crate::begin::{self, Begun, RunError};
 use crate::bottleneck::Alone;
 use crate::context::Context;
@@ -63,8 +63,8 @@ impl RunOutcome {
     /// Keeps the results as a baseline; returns a line that says so.
     ///
     /// # Errors
-    /// One line: the run did not finish or measured nothing, or the results file cannot be written.
-    pub fn keep_as_baseline(&self, name: &str) -> Result<String, String> {
+    /// The run did not finish or measured nothing, or the results file cannot be written.
+    pub fn keep_as_baseline(&self, name: &str) -> Result<String, BaselineNotKept> {
         baseline::keep(&self.store, &self.record, &self.cells, name)
     }
 }

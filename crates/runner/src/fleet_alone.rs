@@ -2,12 +2,24 @@
 
 use experiment::{Logs, Plan};
 
+/// A job asks for what is done on one host alone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "job {job:?} {what}, which is done on one host alone; leave it out, or run it on that host without a fleet"
+)]
+pub struct OneHostOnly {
+    /// Its name.
+    pub job: String,
+    /// What it does, in words.
+    pub what: &'static str,
+}
+
 /// Refuses a plan for several hosts that uses a single-host feature: operation logs and their replay are files of the
 /// coordinator.
 ///
 /// # Errors
-/// Which cell uses which feature, and what to do about it: one line.
-pub fn check_for_several(plan: &Plan) -> Result<(), String> {
+/// Which job uses which feature.
+pub fn check_for_several(plan: &Plan) -> Result<(), OneHostOnly> {
     for cell in &plan.cells {
         let Some(job) = cell.workload.stream() else { continue };
         let only_here = [
@@ -15,10 +27,7 @@ pub fn check_for_several(plan: &Plan) -> Result<(), String> {
             (job.replay.is_some(), "plays a log of operations back"),
         ];
         if let Some((_, what)) = only_here.into_iter().find(|(asked, _)| *asked) {
-            return Err(format!(
-                "job {:?} {what}, which is done on one host alone; leave it out, or run it on that host without a fleet",
-                cell.name
-            ));
+            return Err(OneHostOnly { job: cell.name.clone(), what });
         }
     }
     Ok(())

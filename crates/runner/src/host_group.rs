@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use experiment::Plan;
+use experiment::{HostValueError, Plan};
 use fleet::{FleetEvent, HostGroup};
 use host::LocalExecutor;
 use provision::Run;
@@ -62,7 +62,7 @@ pub fn assemble(
 ) -> Result<HostGroup, RunError> {
     let host_group = start(plan, run, options, events, stop, secrets, host_group_events)?;
     let requests = OpenRequests::of_run(plan, &host_group, run, options, &**secrets);
-    let ready = fits(plan, &host_group).map_err(RunError::Usage).and_then(|()| {
+    let ready = fits(plan, &host_group).map_err(|error| RunError::Usage(error.to_string())).and_then(|()| {
         let seen = preflight::look(&requests, Depth::of(options, resumed), &**events);
         seen.warnings().for_each(|text| events.warn(text));
         seen.verdict()
@@ -107,7 +107,7 @@ pub fn start(
 ///
 /// # Errors
 /// The first host without a value: one line.
-pub fn fits(plan: &Plan, host_group: &HostGroup) -> Result<(), String> {
+pub fn fits(plan: &Plan, host_group: &HostGroup) -> Result<(), HostValueError> {
     let Some(fleet) = &plan.fleet else { return Ok(()) };
     let targets = preflight::targets(plan);
     let names = host_group.names();

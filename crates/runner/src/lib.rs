@@ -56,11 +56,12 @@ mod verdict;
 mod verdict_tests;
 mod verify;
 
+pub use baseline::BaselineNotKept;
 pub use begin::{Begun, RunError, new_run, resume};
 pub use events::{Events, RunEvent, Severity};
 pub use execute::{RunOutcome, execute, run, what_may_be_left};
 pub use facts::{START_CORE_WAIT, of_result as stage_facts};
-pub use fleet_alone::check_for_several;
+pub use fleet_alone::{OneHostOnly, check_for_several};
 pub use fleet_start::start_fleet;
 pub use interim::Interim;
 pub use job_outcome::{

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use experiment::{Cell, Plan, Sharing, Target};
+use experiment::{Cell, HostValueError, Plan, Sharing, Target};
 use fleet::{HostGroup, HostShare, OpenOrder, SiteId};
 use provision::Run;
 use targets::{Patience, Secrets};
@@ -60,7 +60,7 @@ impl OpenRequests<'_> {
         cell: &Cell,
         site: SiteId,
         members: &[usize],
-    ) -> Result<Vec<(usize, OpenOrder)>, String> {
+    ) -> Result<Vec<(usize, OpenOrder)>, HostValueError> {
         let names = self.host_group.names();
         let own = self.run.id();
         let sharing = self.sharing();

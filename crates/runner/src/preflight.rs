@@ -97,7 +97,7 @@ pub fn preflight(
         let requests = OpenRequests::of_run(plan, &host_group, &run, options, &**secrets);
         let looked = host_group::fits(plan, &host_group)
             .map(|()| look(&requests, Depth::of(options, false), &**events))
-            .map_err(RunError::Usage);
+            .map_err(|error| RunError::Usage(error.to_string()));
         host_group.end();
         looked
     });
@@ -227,7 +227,9 @@ fn one_target(requests: &OpenRequests<'_>, cell: &Cell, site: SiteId, depth: Dep
     let members = host_group.alive();
     let mut openings = match requests.openings(cell, site, &members) {
         Ok(openings) => openings,
-        Err(line) => return Looks(vec![(0, Look::default().with(FindingKind::Misuse, line))]),
+        Err(error) => {
+            return Looks(vec![(0, Look::default().with(FindingKind::Misuse, error.to_string()))]);
+        }
     };
     let journals = requests.run.path().parent().unwrap_or(Path::new("."));
     for (member, opening) in &mut openings {

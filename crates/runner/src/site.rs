@@ -43,7 +43,10 @@ impl Site {
     pub fn open(context: &Context, cell: &Cell) -> Result<Self, CellFailure> {
         let id = context.next_site();
         let members = context.host_group.alive();
-        let openings = context.approach().openings(cell, id, &members).map_err(CellFailure::Failed)?;
+        let openings = context
+            .approach()
+            .openings(cell, id, &members)
+            .map_err(|error| CellFailure::Failed(error.to_string()))?;
         let answers = context.host_group.open(openings);
         let sharing = context.sharing();
         let mut site = Self { id, facts: Vec::new(), shared: sharing != Sharing::Own };
@@ -190,7 +193,10 @@ impl Site {
     pub fn of_lost(context: &Context, cell: &Cell, lost: usize) -> Result<Self, CellFailure> {
         let id = context.next_site();
         let members = context.host_group.alive();
-        let mut openings = context.approach().openings(cell, id, &members).map_err(CellFailure::Failed)?;
+        let mut openings = context
+            .approach()
+            .openings(cell, id, &members)
+            .map_err(|error| CellFailure::Failed(error.to_string()))?;
         openings.truncate(1);
         if openings.is_empty() {
             return Err(CellFailure::Failed("no host is left".to_owned()));
@@ -243,8 +249,10 @@ impl Site {
         }
         for member in lost {
             let id = context.next_site();
-            let mut opening =
-                context.approach().openings(cell, id, &[member]).map_err(CellFailure::Failed)?;
+            let mut opening = context
+                .approach()
+                .openings(cell, id, &[member])
+                .map_err(|error| CellFailure::Failed(error.to_string()))?;
             opening.iter_mut().for_each(|(at, _)| *at = heir);
             let site = Self { id, facts: vec![(heir, SiteFacts::default())], shared: false };
             site.settle(context, context.host_group.open(opening))?;

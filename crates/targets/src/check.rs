@@ -66,11 +66,12 @@ impl CheckTraits {
     /// Parses the target that a URL names. `flag` is the option that carried it, for the message.
     ///
     /// # Errors
-    /// One line with the flag, the text, what is wrong with it, and how to write it.
-    pub fn read(&self, flag: &str, text: &str) -> Result<CheckTarget, String> {
+    /// [`TargetError::Input`]: one line with the flag, the text, what is wrong with it, and how to write it.
+    pub fn read(&self, flag: &str, text: &str) -> Result<CheckTarget, TargetError> {
         // Text before an @ may be a password: it is not echoed.
         let shown = if text.contains('@') { "…" } else { text };
-        let wrong = |problem: &str, next: &str| format!("{flag} {shown:?}: {problem}; {next}");
+        let wrong =
+            |problem: &str, next: &str| TargetError::Input(format!("{flag} {shown:?}: {problem}; {next}"));
         let own_form = (self.other_form)(text).unwrap_or_else(|| text.to_owned());
         let scheme = self.kind.scheme;
         if !own_form.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
@@ -80,7 +81,8 @@ impl CheckTraits {
             return Err(wrong(&format!("it does not begin with {scheme}://"), &next));
         }
         let url = TargetUrl::parse(kinds(), &own_form).map_err(|fault| wrong(&fault.text, &fault.hint))?;
-        let target = (self.named)(&own_form, &url).map_err(|error| format!("{flag}: {error}"))?;
+        let target =
+            (self.named)(&own_form, &url).map_err(|error| TargetError::Input(format!("{flag}: {error}")))?;
         Ok(CheckTarget { options: url.query().iter().cloned().collect(), ..target })
     }
 
@@ -171,7 +173,7 @@ mod tests {
             ("s3", "https://host:99999/b", "99999"),
             ("s3", "https://key:hush@host/b", "keys do not belong in a URL"),
         ] {
-            let error = of(scheme).read("--flag", text).unwrap_err();
+            let error = of(scheme).read("--flag", text).unwrap_err().to_string();
             assert!(error.contains(problem) && error.starts_with("--flag"), "{text}: {error}");
             assert!(!error.contains("hush") && error.contains("; "), "{text}: {error}");
         }

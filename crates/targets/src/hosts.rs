@@ -50,14 +50,25 @@ pub(super) fn address(url: &str, host: &str) -> Result<IpAddr, TargetError> {
     })
 }
 
+/// Why a host has no address.
+#[derive(Debug, thiserror::Error)]
+pub enum HostAddressError {
+    /// Its name cannot be looked up.
+    #[error("{0}")]
+    Lookup(#[source] std::io::Error),
+    /// Its name stands for none.
+    #[error("none was found")]
+    NoAddress,
+}
+
 /// The first address of a host, which may itself be an address.
 ///
 /// # Errors
-/// The reason in words.
-pub fn first_address(host: &str) -> Result<IpAddr, String> {
+/// It has none.
+pub fn first_address(host: &str) -> Result<IpAddr, HostAddressError> {
     if let Ok(address) = host.parse() {
         return Ok(address);
     }
-    let mut found = (host, 0).to_socket_addrs().map_err(|error| error.to_string())?;
-    found.next().map(|address| address.ip()).ok_or_else(|| "none was found".to_owned())
+    let mut found = (host, 0).to_socket_addrs().map_err(HostAddressError::Lookup)?;
+    found.next().map(|address| address.ip()).ok_or(HostAddressError::NoAddress)
 }

@@ -51,12 +51,13 @@ pub use engines::{
     EngineJob, EngineOption, EngineTarget, JobEngine, JobEngines, JobOperations, KeyOptions, OptionSupport,
     ValueKind,
 };
-pub use hosts::first_address;
+pub use hosts::{HostAddressError, first_address};
 pub use job::{LaidOut, LayOutStage};
 pub use journaled_place::{JournaledPlace, PlaceEntry};
 pub use local_place::LocalPlace;
 pub use look::{Finding, FindingKind, FreeSpace, Look};
 pub use nfs_place::NfsPlace;
+pub use paths::InterfaceError;
 pub use place::{Entered, OwnPlace};
 pub use protocol::{OpenRequest, OpenTarget, Protocol, StageRunner};
 pub use removal::{Removal, RemovalContext, RemoveLeftError};

@@ -155,7 +155,7 @@ impl OpenTarget for MemcachedTarget {
         self.driver.beginning(object, len, PATIENCE).ok()
     }
 
-    fn interface(&self) -> Result<String, String> {
+    fn interface(&self) -> Result<String, paths::InterfaceError> {
         let config = self.driver.config();
         paths::interface(&config.paths, config.address.ip())
     }

@@ -119,7 +119,7 @@ impl OpenTarget for NetTarget {
         usual.max(WAIT)
     }
 
-    fn interface(&self) -> Result<String, String> {
+    fn interface(&self) -> Result<String, paths::InterfaceError> {
         let config = self.driver.config();
         paths::interface(&config.paths, config.address.ip())
     }

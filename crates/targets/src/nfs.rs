@@ -336,7 +336,7 @@ impl OpenTarget for NfsTarget {
         self.driver.beginning(object, len, PATIENCE).ok()
     }
 
-    fn interface(&self) -> Result<String, String> {
+    fn interface(&self) -> Result<String, paths::InterfaceError> {
         let config = self.driver.config();
         paths::interface(&config.paths, config.server)
     }

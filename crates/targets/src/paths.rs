@@ -40,20 +40,39 @@ pub(super) fn read(request: &OpenRequest<'_>, usual: &[IpAddr]) -> Result<Networ
     Ok(NetworkPaths { addresses, paths: Paths { sources, pairing: pairing.unwrap_or_default() } })
 }
 
+/// Why it is not known by which network interface a target is reached.
+#[derive(Debug, thiserror::Error)]
+pub enum InterfaceError {
+    /// It is by none.
+    #[error("the target is not reached over the network")]
+    NoNetwork,
+    /// No route leads to it.
+    #[error("there is no route to {remote}: {why}")]
+    NoRoute {
+        /// Its address.
+        remote: IpAddr,
+        /// What the system says.
+        why: std::io::Error,
+    },
+    /// The address that connections leave by is of no interface.
+    #[error("no network interface has the address {0}")]
+    NoInterface(IpAddr),
+}
+
 /// The network interface for connections to `remote`: that of the first source, or the one that routing chooses.
 ///
 /// # Errors
-/// It cannot be determined; the reason in words.
-pub(super) fn interface(paths: &Paths, remote: IpAddr) -> Result<String, String> {
+/// It cannot be determined.
+pub(super) fn interface(paths: &Paths, remote: IpAddr) -> Result<String, InterfaceError> {
     let first = paths.sources.first();
     if let Some(device) = first.and_then(|source| source.device) {
         return Ok(device.to_string());
     }
     let local = match first {
         Some(source) => source.address,
-        None => routed(remote).map_err(|error| format!("there is no route to {remote}: {error}"))?,
+        None => routed(remote).map_err(|why| InterfaceError::NoRoute { remote, why })?,
     };
-    interfaces::interface_of(local).ok_or_else(|| format!("no network interface has the address {local}"))
+    interfaces::interface_of(local).ok_or(InterfaceError::NoInterface(local))
 }
 
 /// The local address that routing chooses for `remote`; nothing is sent.

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::check::CheckTraits;
 use super::engines::JobEngines;
 use super::job::{LaidOut, as_wanted};
+use super::paths::InterfaceError;
 use super::place::OwnPlace;
 use super::removal::{RemovalContext, RemoveLeftError};
 use super::{AccessKey, Entered, Look, OpenContext, Secrets, TargetError, complete};
@@ -85,13 +86,13 @@ impl OpenRequest<'_> {
     }
 
     /// A text option, parsed by `read`; `None` when it is not given.
-    pub(super) fn read<T>(
+    pub(super) fn read<T, E: std::fmt::Display>(
         &self,
         name: &str,
-        read: impl FnOnce(&str) -> Result<T, String>,
+        read: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<Option<T>, TargetError> {
         let Some(text) = self.options.text(name) else { return Ok(None) };
-        read(text).map(Some).map_err(|problem| self.wrong_option(name, text, &problem))
+        read(text).map(Some).map_err(|problem| self.wrong_option(name, text, &problem.to_string()))
     }
 }
 
@@ -230,9 +231,9 @@ pub trait OpenTarget: Send + Sync {
     /// The network interface that leads to it.
     ///
     /// # Errors
-    /// It is not reached over the network, or the interface cannot be determined; the reason in words.
-    fn interface(&self) -> Result<String, String> {
-        Err("the target is not reached over the network".to_owned())
+    /// It is not reached over the network, or the interface cannot be determined.
+    fn interface(&self) -> Result<String, InterfaceError> {
+        Err(InterfaceError::NoNetwork)
     }
 
     /// The address of the single peer of a network-only load; `None` for storage.

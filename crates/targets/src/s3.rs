@@ -378,7 +378,7 @@ impl OpenTarget for S3Target {
         self.driver.beginning(object, len.into()).ok()
     }
 
-    fn interface(&self) -> Result<String, String> {
+    fn interface(&self) -> Result<String, paths::InterfaceError> {
         paths::interface(&self.driver.config().paths, self.driver.addresses()[0].ip())
     }
 }

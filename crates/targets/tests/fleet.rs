@@ -149,7 +149,7 @@ workloads: {r: {ops: read}}
     ];
     assert_eq!(made, expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned())));
     // A host found by a launcher: it has no export.
-    let error = fleet.cell_for(targets::kinds(), cell, "n9", 3).unwrap_err();
+    let error = fleet.cell_for(targets::kinds(), cell, "n9", 3).unwrap_err().to_string();
     assert!(error.contains("\"n9\" has no variable \"export\"") && !error.contains('\n'), "{error}");
 }
 
@@ -161,7 +161,7 @@ fn values_of_a_host_are_checked_when_the_cell_is_made() {
     let cell = &plan.cells[0];
     assert_eq!(fleet.cell_for(targets::kinds(), cell, "n2", 1).unwrap().target.options["connections"], "8");
     fleet.variables.get_mut("n1").unwrap().insert("streams".into(), "many".into());
-    let error = fleet.cell_for(targets::kinds(), cell, "n1", 0).unwrap_err();
+    let error = fleet.cell_for(targets::kinds(), cell, "n1", 0).unwrap_err().to_string();
     assert!(error.contains("n1") && error.contains("connections") && error.contains("many"), "{error}");
 }
 

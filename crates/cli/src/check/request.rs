@@ -9,7 +9,7 @@ use checks::{ArrayRequest, CheckAccess, CheckLoad, CheckRequest, CheckSource, Ex
 use drivers::Sink;
 use drivers::s3::{Endpoint, Fingerprint};
 use provision::{ApiSecret, Management, Trust};
-use targets::{ArrayPlace, CheckTarget, CheckTraits};
+use targets::{ArrayPlace, CheckTarget, CheckTraits, TargetError};
 use units::Size;
 
 use super::arguments::{CheckArguments, PayloadChoice, ReactorChoice, SinkChoice};
@@ -122,7 +122,10 @@ fn source(
         let texts = given.into_iter().flat_map(|(flag, protocol, texts)| {
             texts.iter().map(move |text| Ok(ExistingTarget { protocol, target: protocol.read(flag, text)? }))
         });
-        return texts.collect::<Result<_, _>>().map(CheckSource::Existing).map_err(UsageError);
+        return texts
+            .collect::<Result<_, TargetError>>()
+            .map(CheckSource::Existing)
+            .map_err(|error| UsageError(error.to_string()));
     }
     let given = arguments.management.as_deref().map(str::trim).filter(|address| !address.is_empty());
     if let (None, Some(source)) = (given, by_name(arguments, protocols)) {

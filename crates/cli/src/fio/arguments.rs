@@ -148,12 +148,13 @@ fn formats(line: &fio::Arguments) -> Result<Option<Formats>, CommandError> {
     };
     let mut formats = match line.value("output-format") {
         None => None,
-        Some(list) => Some(Formats::from_list(list, version).map_err(|word| {
-            wrong(format!("--output-format={list}: {word:?} is none of normal, json, json+ and terse"))
-        })?),
+        Some(list) => Some(
+            Formats::from_list(list, version)
+                .map_err(|error| wrong(format!("--output-format={list}: {error}")))?,
+        ),
     };
     if line.has("minimal") {
-        let terse = Formats::from_list("terse", version).map_err(wrong)?;
+        let terse = Formats::from_list("terse", version).map_err(|error| wrong(error.to_string()))?;
         formats = Some(terse);
     }
     if line.has("append-terse") {

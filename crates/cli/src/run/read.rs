@@ -101,7 +101,7 @@ fn plan(
     let fleet = arguments.fleet.fleet(plan.fleet).map_err(CommandError::Usage)?;
     let plan = Plan { fleet, ..plan };
     if plan.fleet.is_some() {
-        runner::check_for_several(&plan).map_err(CommandError::Usage)?;
+        runner::check_for_several(&plan).map_err(|error| CommandError::Usage(error.to_string()))?;
     }
     Ok(plan)
 }

@@ -43,15 +43,20 @@ pub enum Fallocate {
     Zero,
 }
 
-impl std::str::FromStr for Fallocate {
-    type Err = String;
+/// The name that is none of a [`Fallocate`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no way to allocate: write none, reserve or zero")]
+pub struct UnknownFallocate(pub String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl std::str::FromStr for Fallocate {
+    type Err = UnknownFallocate;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFallocate> {
         match text {
             "none" => Ok(Fallocate::None),
             "reserve" => Ok(Fallocate::Allocate),
             "zero" => Ok(Fallocate::Zero),
-            other => Err(format!("\"{other}\" is no way to allocate: write none, reserve or zero")),
+            other => Err(UnknownFallocate(other.to_owned())),
         }
     }
 }

@@ -37,7 +37,7 @@ use std::sync::{Mutex, PoisonError};
 use reactor::Reactor;
 
 pub use self::align::Alignment;
-pub use self::config::{Fallocate, FileConfig, OPEN_FILES, Place};
+pub use self::config::{Fallocate, FileConfig, OPEN_FILES, Place, UnknownFallocate};
 pub use self::lay_out::{FileKind, Fill, Looked};
 pub use self::look::DirectoryLook;
 pub use self::manage::drop_caches;

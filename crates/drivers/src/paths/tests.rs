@@ -61,7 +61,7 @@ fn addresses_of_servers_are_read() {
         ("10.0.0.1,10.0.0.1", "10.0.0.1 stands there twice"),
         ("10.0.0.1,::1", "10.0.0.1 and ::1: IPv4 and IPv6 do not mix"),
     ] {
-        let error = addresses(text).unwrap_err();
+        let error = addresses(text).unwrap_err().to_string();
         assert!(error.starts_with(problem), "{error}");
     }
 }
@@ -83,9 +83,9 @@ fn sources_are_read() {
         ("127.0.0.2,127.0.0.2", "127.0.0.2 stands there twice"),
         ("", "\"\" is neither"),
     ] {
-        let error = sources(text, &remote).unwrap_err();
+        let error = sources(text, &remote).unwrap_err().to_string();
         assert!(error.starts_with(problem) && !error.contains('\n'), "{error}");
     }
     let mixed: [IpAddr; 2] = [remote[0], "::1".parse().unwrap()];
-    assert!(sources("lo", &mixed).unwrap_err().contains("IPv4 and IPv6 do not mix"));
+    assert!(sources("lo", &mixed).unwrap_err().to_string().contains("IPv4 and IPv6 do not mix"));
 }

@@ -144,18 +144,21 @@ impl PayloadSigning {
     }
 }
 
-impl FromStr for PayloadSigning {
-    type Err = String;
+/// The name that is none of a [`PayloadSigning`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no way to sign payload: write unsigned, signed, crc64nvme or crc32c")]
+pub struct UnknownSigning(pub String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for PayloadSigning {
+    type Err = UnknownSigning;
+
+    fn from_str(text: &str) -> Result<Self, UnknownSigning> {
         match text {
             "unsigned" => Ok(Self::Unsigned),
             "signed" => Ok(Self::Signed),
             "crc" | "crc64nvme" => Ok(Self::CrcTrailer),
             "crc32c" => Ok(Self::Crc32cTrailer),
-            other => Err(format!(
-                "\"{other}\" is no way to sign payload: write unsigned, signed, crc64nvme or crc32c"
-            )),
+            other => Err(UnknownSigning(other.to_owned())),
         }
     }
 }
@@ -273,6 +276,6 @@ mod tests {
     fn ways_to_sign() {
         assert_eq!("crc32c".parse(), Ok(PayloadSigning::Crc32cTrailer));
         assert_eq!("unsigned".parse(), Ok(PayloadSigning::Unsigned));
-        assert!("md5".parse::<PayloadSigning>().unwrap_err().contains("\"md5\""));
+        assert!("md5".parse::<PayloadSigning>().unwrap_err().to_string().contains("\"md5\""));
     }
 }

@@ -42,7 +42,7 @@ mod send;
 mod session;
 mod tls;
 
-pub use config::{Endpoint, EndpointError, PayloadSigning, S3Config};
+pub use config::{Endpoint, EndpointError, PayloadSigning, S3Config, UnknownSigning};
 pub use credentials::{Credentials, CredentialsError, Secret, region_in};
 pub use driver::S3Driver;
 pub use remove::Removed;

@@ -30,15 +30,18 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-impl FromStr for Fingerprint {
-    type Err = String;
+/// The text that is no [`Fingerprint`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is not a certificate's SHA-256 fingerprint: write its 64 hexadecimal digits, with or without colons"
+)]
+pub struct FingerprintError(pub String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!(
-                "{text:?} is not a certificate's SHA-256 fingerprint: write its 64 hexadecimal digits, with or without colons"
-            )
-        };
+impl FromStr for Fingerprint {
+    type Err = FingerprintError;
+
+    fn from_str(text: &str) -> Result<Self, FingerprintError> {
+        let wrong = || FingerprintError(text.to_owned());
         let digits = text.trim();
         let digits = digits.strip_prefix("sha256:").unwrap_or(digits);
         let mut nibbles = digits.chars().filter(|character| *character != ':');
@@ -54,9 +57,9 @@ impl FromStr for Fingerprint {
 }
 
 impl TryFrom<String> for Fingerprint {
-    type Error = String;
+    type Error = FingerprintError;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, FingerprintError> {
         text.parse()
     }
 }

@@ -1,6 +1,8 @@
 //! Host lists as text: names separated by commas, spaces or newlines, with comments and ranges such as
 //! `node[01-16,20]`.
 
+use crate::text_fault::TextFault;
+
 /// More hosts than this indicate a mistake in a range.
 pub const MAX_HOSTS: usize = 10_000;
 
@@ -13,7 +15,7 @@ const LONGEST_NAME: usize = 320;
 ///
 /// # Errors
 /// One line: which text is no host list, or which host is listed twice, and what to write instead.
-pub fn host_list(text: &str) -> Result<Vec<String>, String> {
+pub fn host_list(text: &str) -> Result<Vec<String>, TextFault> {
     let mut hosts: Vec<String> = Vec::new();
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or("");
@@ -23,12 +25,12 @@ pub fn host_list(text: &str) -> Result<Vec<String>, String> {
         }
     }
     if hosts.is_empty() {
-        return Err("there are no hosts in it; write such as node1,node2 or node[01-16]".to_owned());
+        return Err(TextFault::new("there are no hosts in it", "write such as node1,node2 or node[01-16]"));
     }
     let mut sorted: Vec<&String> = hosts.iter().collect();
     sorted.sort_unstable();
     if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(format!("host {:?} is in it twice; name each host once", pair[0]));
+        return Err(TextFault::new(format!("host {:?} is in it twice", pair[0]), "name each host once"));
     }
     Ok(hosts)
 }
@@ -59,7 +61,7 @@ pub fn host_port(host: &str) -> Option<u16> {
 }
 
 /// The words of a line, separated by spaces and by commas outside brackets.
-fn words(line: &str) -> Result<Vec<String>, String> {
+fn words(line: &str) -> Result<Vec<String>, TextFault> {
     let mut words = vec![String::new()];
     let mut within = false;
     for c in line.chars() {
@@ -82,32 +84,34 @@ fn words(line: &str) -> Result<Vec<String>, String> {
     Ok(words.into_iter().filter(|word| !word.is_empty()).collect())
 }
 
-fn unclosed(line: &str) -> String {
-    format!("the brackets in {:?} do not match; write a range as node[01-16]", shortened(line.trim()))
+fn unclosed(line: &str) -> TextFault {
+    let text = format!("the brackets in {:?} do not match", shortened(line.trim()));
+    TextFault::new(text, "write a range as node[01-16]")
 }
 
 /// Rejects what no host name contains: a leading dash would be an ssh option.
-fn check_name(word: &str) -> Result<(), String> {
+fn check_name(word: &str) -> Result<(), TextFault> {
     let shown = shortened(word);
     let known =
         |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '@' | '%' | '[' | ']' | ',');
     let start = word.rsplit_once('@').map_or(word, |(_, host)| host);
     if word.starts_with('-') || start.is_empty() || start.starts_with('-') {
-        return Err(format!("{shown:?} is no host; write a name that begins with a letter or a digit"));
+        let hint = "write a name that begins with a letter or a digit";
+        return Err(TextFault::new(format!("{shown:?} is no host"), hint));
     }
     if let Some(strange) = word.chars().find(|c| !known(*c)) {
-        return Err(format!(
-            "{shown:?} is no host: {strange:?} is in no host's name; write such as me@node1:22"
-        ));
+        let text = format!("{shown:?} is no host: {strange:?} is in no host's name");
+        return Err(TextFault::new(text, "write such as me@node1:22"));
     }
     if word.len() > LONGEST_NAME {
-        return Err(format!("{shown:?} is too long for a host; part hosts by commas"));
+        let text = format!("{shown:?} is too long for a host");
+        return Err(TextFault::new(text, "part hosts by commas"));
     }
     Ok(())
 }
 
 /// Expands all ranges of a word.
-fn expand(word: &str, hosts: &mut Vec<String>) -> Result<(), String> {
+fn expand(word: &str, hosts: &mut Vec<String>) -> Result<(), TextFault> {
     let range = word.match_indices('[').find_map(|(from, _)| {
         let to = from + word[from..].find(']')?;
         let inner = &word[from + 1..to];
@@ -115,7 +119,8 @@ fn expand(word: &str, hosts: &mut Vec<String>) -> Result<(), String> {
     });
     let Some((before, inner, after)) = range else {
         if hosts.len() >= MAX_HOSTS {
-            return Err(format!("there are more than {MAX_HOSTS} hosts in it; check its ranges"));
+            let text = format!("there are more than {MAX_HOSTS} hosts in it");
+            return Err(TextFault::new(text, "check its ranges"));
         }
         hosts.push(word.to_owned());
         return Ok(());
@@ -127,16 +132,16 @@ fn expand(word: &str, hosts: &mut Vec<String>) -> Result<(), String> {
             if plain { digits.parse::<u64>().ok() } else { None }
         };
         let (Some(from), Some(to)) = (number(first), number(last)) else {
-            return Err(format!(
-                "[{}] is no range of numbers; write such as node[01-16,20]",
-                shortened(inner)
-            ));
+            let text = format!("[{}] is no range of numbers", shortened(inner));
+            return Err(TextFault::new(text, "write such as node[01-16,20]"));
         };
         if from > to {
-            return Err(format!("[{part}] counts down; write [{last}-{first}]"));
+            let hint = format!("write [{last}-{first}]");
+            return Err(TextFault::new(format!("[{part}] counts down"), hint));
         }
         if to - from >= MAX_HOSTS as u64 {
-            return Err(format!("[{part}] makes more than {MAX_HOSTS} hosts; write a shorter range"));
+            let text = format!("[{part}] makes more than {MAX_HOSTS} hosts");
+            return Err(TextFault::new(text, "write a shorter range"));
         }
         let width = first.len();
         for number in from..=to {
@@ -199,7 +204,7 @@ mod tests {
             ("a;b", "';'"),
             ("ssh://a", "'/'"),
         ] {
-            let error = host_list(text).unwrap_err();
+            let error = host_list(text).unwrap_err().to_string();
             assert!(error.contains(said) && !error.contains('\n'), "{text}: {error}");
         }
     }

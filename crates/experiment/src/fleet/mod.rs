@@ -4,8 +4,8 @@ mod hosts;
 mod variables;
 
 pub use hosts::{MAX_HOSTS, bare_host, host_list, host_port};
-pub use variables::escape_braces;
 pub(crate) use variables::{ALWAYS, BRACES, Piece, fill_in, pieces};
+pub use variables::{HostValueError, escape_braces};
 
 use std::collections::BTreeMap;
 

@@ -6,12 +6,31 @@ use super::{Fleet, bare_host};
 use crate::kind::{TargetKind, kind_of};
 use crate::nearest::hint;
 use crate::plan::{Cell, Target};
+use crate::text_fault::TextFault;
 
 /// Names that every host has.
 pub(crate) const ALWAYS: [&str; 2] = ["host", "index"];
 
 /// Maximum length of a text after substitution.
 const LONGEST: usize = 64 << 10;
+
+/// Why a cell has no meaning on a host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HostValueError {
+    /// A variable that the host has no value for, or a text that none can be put into.
+    #[error(transparent)]
+    Text(#[from] TextFault),
+    /// With its variables an option has a value that means nothing.
+    #[error("host {host:?}: {name}: {wrong}")]
+    Option {
+        /// The host's name.
+        host: String,
+        /// The option's name.
+        name: String,
+        /// What is wrong with its value, and what to write.
+        wrong: String,
+    },
+}
 
 impl Fleet {
     /// The cell as a host is to run it: with the host's variables substituted in the target's URL and options, and its
@@ -26,7 +45,7 @@ impl Fleet {
         cell: &Cell,
         host: &str,
         index: u32,
-    ) -> Result<Cell, String> {
+    ) -> Result<Cell, HostValueError> {
         let mut own = Cell { target: self.target_for(kinds, &cell.target, host, index)?, ..cell.clone() };
         if let Some(job) = own.workload.stream_mut() {
             let format = &mut job.files.names.format;
@@ -52,7 +71,7 @@ impl Fleet {
         target: &Target,
         host: &str,
         index: u32,
-    ) -> Result<Target, String> {
+    ) -> Result<Target, HostValueError> {
         let values = self.values_of(host, index)?;
         let put_in = |text: &str| fill_in(text, &values, host);
         let url = put_in(&target.url)?;
@@ -63,8 +82,11 @@ impl Fleet {
             // Checks what the file reader could not, because only a host's value completes it.
             let value = match kind.and_then(|kind| kind.option(name)) {
                 Some(help) if value != *text => {
-                    let read =
-                        help.read(&value).map_err(|wrong| format!("host {host:?}: {name}: {wrong}"))?;
+                    let read = help.read(&value).map_err(|wrong| HostValueError::Option {
+                        host: host.to_owned(),
+                        name: name.clone(),
+                        wrong,
+                    })?;
                     read.to_string()
                 }
                 _ => value,
@@ -75,7 +97,7 @@ impl Fleet {
     }
 
     /// All values of a host: those of `*`, overridden by its own, plus `host` and `index`.
-    pub(crate) fn values_of(&self, host: &str, index: u32) -> Result<BTreeMap<String, String>, String> {
+    pub(crate) fn values_of(&self, host: &str, index: u32) -> Result<BTreeMap<String, String>, TextFault> {
         let bare = bare_host(host);
         let mut always = BTreeMap::from([("host".to_owned(), bare.to_owned())]);
         always.insert("index".to_owned(), index.to_string());
@@ -148,21 +170,26 @@ pub(crate) enum Piece {
 pub(crate) const BRACES: &str = "write {name}, or double every brace that is none: {{ and }}";
 
 /// A text with a host's values substituted; an error carries its hint after `; `.
-pub(crate) fn fill_in(text: &str, values: &BTreeMap<String, String>, host: &str) -> Result<String, String> {
+pub(crate) fn fill_in(
+    text: &str,
+    values: &BTreeMap<String, String>,
+    host: &str,
+) -> Result<String, TextFault> {
     let mut out = String::new();
-    for piece in pieces(text).map_err(|wrong| format!("{wrong} in {text:?}; {BRACES}"))? {
+    for piece in pieces(text).map_err(|wrong| TextFault::new(format!("{wrong} in {text:?}"), BRACES))? {
         match piece {
             Piece::Plain(text) => out.push_str(&text),
             Piece::Name(name) => match values.get(&name) {
                 Some(value) => out.push_str(value),
                 None => {
                     let hint = hint(&name, values.keys().map(String::as_str));
-                    return Err(format!("host {host:?} has no variable {name:?}; {hint}"));
+                    return Err(TextFault::new(format!("host {host:?} has no variable {name:?}"), hint));
                 }
             },
         }
         if out.len() > LONGEST {
-            return Err(format!("host {host:?}: a target becomes longer than 64 KiB; use shorter variables"));
+            let text = format!("host {host:?}: a target becomes longer than 64 KiB");
+            return Err(TextFault::new(text, "use shorter variables"));
         }
     }
     Ok(out)

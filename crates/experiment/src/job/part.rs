@@ -25,6 +25,16 @@ pub struct FilePart {
 /// Larger than any file: for writes that continue until the file system is full.
 pub const UNTIL_FULL: u64 = 1 << 46;
 
+/// A job begins behind the end of its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it has {bytes} bytes, and the job begins at {start}: use a smaller offset")]
+pub struct BeginsBehindEnd {
+    /// Size of the file, in bytes.
+    pub bytes: u64,
+    /// Where the job begins, in bytes.
+    pub start: u64,
+}
+
 impl Job {
     /// The part of its `file` that a worker uses, given what was `found`. `number` is the worker's, counted over all
     /// clones of the job. The rules are fio's: `offset`, `offset_increment`, `offset_align`, `size`, `nrfiles`,
@@ -33,12 +43,10 @@ impl Job {
     ///
     /// # Errors
     /// If the start lies beyond the end: one line without the file's name.
-    pub fn part(&self, number: u32, file: u32, found: FoundFile) -> Result<FilePart, String> {
+    pub fn part(&self, number: u32, file: u32, found: FoundFile) -> Result<FilePart, BeginsBehindEnd> {
         let (files, region) = (&self.files, &self.region);
         let start = self.start(number, found);
-        let behind =
-            |end: u64| format!("it has {end} bytes, and the job begins at {start}: use a smaller offset");
-        let after = |bytes: u64| bytes.checked_sub(start).ok_or_else(|| behind(bytes));
+        let after = |bytes: u64| bytes.checked_sub(start).ok_or(BeginsBehindEnd { bytes, start });
         let wanted = match region.size {
             Amount::Bytes(bytes) => bytes / u64::from(files.per_worker()),
             Amount::Percent(_) => 0,

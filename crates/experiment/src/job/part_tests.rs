@@ -15,7 +15,7 @@ fn found(bytes: u64) -> FoundFile {
     FoundFile { bytes, fixed: false }
 }
 
-fn part(start: u64, length: u64, bytes: u64) -> Result<FilePart, String> {
+fn part(start: u64, length: u64, bytes: u64) -> Result<FilePart, BeginsBehindEnd> {
     Ok(FilePart { start, length, bytes })
 }
 
@@ -92,7 +92,7 @@ fn devices_do_not_grow() {
         job.region.offset_increment = Amount::Percent(25.0);
     });
     assert_eq!(late.part(1, 0, device(1 << 20)), part(768 << 10, 256 << 10, 1 << 20));
-    assert!(late.part(3, 0, device(1 << 20)).unwrap_err().contains("smaller offset"));
+    assert!(late.part(3, 0, device(1 << 20)).unwrap_err().to_string().contains("smaller offset"));
     let full = job(|job| job.region.fill_device = true);
     assert_eq!(full.part(0, 0, device(1 << 20)), part(0, 1 << 20, 1 << 20));
     assert_eq!(full.part(0, 0, MISSING), part(0, UNTIL_FULL, 0));

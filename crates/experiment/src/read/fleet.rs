@@ -125,8 +125,7 @@ pub(super) fn hosts(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Vec<
             None => (text, String::new()),
         };
         if let Err(wrong) = host_list(&text) {
-            let (text, hint) = wrong.rsplit_once("; ").unwrap_or((&wrong, "write such as node1,node2"));
-            reader.fault(item, format!("{from}{text}"), hint);
+            reader.fault(item, format!("{from}{}", wrong.text), wrong.hint);
             return None;
         }
         texts.push(text);
@@ -134,8 +133,7 @@ pub(super) fn hosts(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Vec<
     match host_list(&texts.join("\n")) {
         Ok(hosts) => Some(hosts),
         Err(wrong) => {
-            let (text, hint) = wrong.rsplit_once("; ").unwrap_or((&wrong, "write such as node1,node2"));
-            reader.fault(&node, text, hint);
+            reader.fault(&node, wrong.text, wrong.hint);
             None
         }
     }
@@ -208,9 +206,8 @@ fn variables(fields: &Fields<'_>, hosts: Option<&[String]>) -> BTreeMap<String, 
             "*" => vec!["*".to_owned()],
             key => match host_list(key) {
                 Ok(names) => names,
-                Err(text) => {
-                    let (text, hint) = text.rsplit_once("; ").unwrap_or((&text, "write a host's name"));
-                    wrong(text.to_owned(), hint.to_owned());
+                Err(found) => {
+                    wrong(found.text, found.hint);
                     continue;
                 }
             },

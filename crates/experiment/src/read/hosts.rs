@@ -14,6 +14,7 @@ use crate::nearest::hint;
 use crate::option::OptionHelp;
 use crate::plan::Cell;
 use crate::reader::{Fields, Reader};
+use crate::text_fault::TextFault;
 use crate::tree::{Node, Value};
 
 /// The hosts of the fleet with their variables; empty without a fleet.
@@ -36,7 +37,7 @@ impl<'f> Hosts<'f> {
             for (name, index) in names.into_iter().zip(0..) {
                 match fleet.values_of(&name, index) {
                     Ok(values) => each.push((name, values)),
-                    Err(text) => wrong = wrong.or(Some(text)),
+                    Err(fault) => wrong = wrong.or(Some(fault.to_string())),
                 }
             }
             if fleet.host_names().is_none()
@@ -156,7 +157,7 @@ impl<'f> Hosts<'f> {
             match fill_in(text, values, host) {
                 Ok(whole) => all.push((host.clone(), whole)),
                 Err(wrong) => {
-                    let (text, hint) = wrong.split_once("; ").unwrap_or((&wrong, BRACES));
+                    let TextFault { text, hint } = wrong;
                     let hint = format!("{hint}; give all hosts one: fleet: {{variables: {{\"*\": {{…}}}}}}");
                     reader.fault(node, text, hint);
                     return None;

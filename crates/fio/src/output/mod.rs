@@ -52,12 +52,24 @@ impl Default for Formats {
     }
 }
 
+/// A word that is no shape of fio's output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownFormat(pub String);
+
+impl std::fmt::Display for UnknownFormat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} is none of normal, json, json+ and terse", self.0)
+    }
+}
+
+impl std::error::Error for UnknownFormat {}
+
 impl Formats {
     /// Parses the value of `--output-format`: `normal`, `terse`, `json`, `json+`, or several separated by commas.
     ///
     /// # Errors
     /// The unknown word.
-    pub fn from_list(list: &str, terse_version: TerseVersion) -> Result<Formats, String> {
+    pub fn from_list(list: &str, terse_version: TerseVersion) -> Result<Formats, UnknownFormat> {
         let mut formats =
             Formats { normal: false, terse: false, terse_version, json: false, json_bins: false };
         for word in list.split(',').map(str::trim) {
@@ -66,7 +78,7 @@ impl Formats {
                 "terse" | "minimal" => formats.terse = true,
                 "json" => formats.json = true,
                 "json+" => (formats.json, formats.json_bins) = (true, true),
-                other => return Err(other.to_owned()),
+                other => return Err(UnknownFormat(other.to_owned())),
             }
         }
         Ok(formats)

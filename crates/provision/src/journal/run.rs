@@ -161,7 +161,7 @@ impl Run {
             ),
         };
         let id = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let id: RunId = id.parse().map_err(unreadable)?;
+        let id: RunId = id.parse().map_err(|error: crate::RunIdError| unreadable(error.to_string()))?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|error| unreadable(error.to_string()))?;
         // An incomplete line was being written when the run died: what it announces never started.
