@@ -196,10 +196,7 @@ pub fn keep_failure(
 
 /// The verdict on the figures: INVALID with a fault, WARN with doubts.
 pub fn judged(result: &CellResult, stopped: bool, fault: Option<String>, doubts: &[String]) -> Verdict {
-    let cut = format!(
-        "interrupted after {:.1} s: the figures are of what was measured until then",
-        result.measured_s
-    );
+    let cut = format!("interrupted after {:.1} s: the figures cover the time until then", result.measured_s);
     let mut reasons: Vec<String> = fault.into_iter().chain(stopped.then_some(cut)).collect();
     let doubts: Vec<String> = doubts.iter().cloned().chain(runner::uncertain(&result.total)).collect();
     let validity = match (reasons.is_empty(), doubts.is_empty()) {

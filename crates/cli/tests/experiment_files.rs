@@ -43,7 +43,7 @@ fn every_example_can_be_looked_at_without_touching_anything() {
         let people = manometer(&arguments);
         assert_eq!(people.status.code(), Some(0), "{file}: {}", text(&people.stderr));
         let shown = text(&people.stdout);
-        assert!(shown.contains("Time expected: ") && shown.contains("To be written: "), "{shown}");
+        assert!(shown.contains("Expected time: ") && shown.contains("To be written: "), "{shown}");
         assert!(shown.ends_with("Nothing was touched.\n"), "{shown}");
         arguments.extend(["--output", "json"]);
         let machine = manometer(&arguments);

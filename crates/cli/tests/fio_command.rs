@@ -194,7 +194,7 @@ steady: none
     assert_eq!(job.verdict, experiment.verdict);
     assert_eq!(job.verdict.validity, store::Validity::Warn);
     let waiting =
-        "18000 operations were still waiting to start at the end: the target does not keep the rate";
+        "18000 operations were still waiting to start at the end: the target does not keep up with the rate";
     assert!(job.verdict.reasons.iter().any(|reason| reason == waiting), "{:?}", job.verdict);
 }
 

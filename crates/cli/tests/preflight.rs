@@ -56,7 +56,11 @@ fn a_data_set_that_has_no_room_is_refused_before_a_byte_is_written() {
     let fits = line(&lab, "file://DATA --file-size 1MiB --dry-run");
     assert_eq!((fits.code, errors(&fits).len()), (Some(0), 0), "{fits:#?}");
     assert!(fits.stdout.contains("Targets\n  data: the directory can be used; "), "{}", fits.stdout);
-    assert!(fits.stdout.ends_with(", 1.00 MiB needed\n\nNothing was made or written.\n"), "{}", fits.stdout);
+    assert!(
+        fits.stdout.ends_with(", 1.00 MiB needed\n\nNothing was created or written.\n"),
+        "{}",
+        fits.stdout
+    );
 }
 
 #[test]

@@ -255,10 +255,10 @@ steady: none
     std::fs::write(&path, content).unwrap();
     let ended = run(lab.command().args(["--resume", "last"]));
     assert_eq!(ended.code, Some(1), "{ended:#?}");
-    assert!(ended.stdout.contains("do not hold what was written"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("do not contain what was written"), "{}", ended.stdout);
     let events = lab.store().events(&lab.store().run("last").unwrap().id).unwrap();
     assert!(
-        events.iter().any(|event| event.kind == "resume" && event.text.starts_with("the data set is there"))
+        events.iter().any(|event| event.kind == "resume" && event.text.starts_with("the data set exists"))
     );
     lab.assert_clean();
 }

@@ -13,7 +13,7 @@ pub fn steadiness(outcome: &SteadyOutcome) -> Vec<String> {
 
 fn trend(trend: &Trend) -> String {
     if trend.bound_over(60.0) >= 1.0 {
-        return "measured too short to know a drift".to_owned();
+        return "the measurement is too short to estimate drift".to_owned();
     }
     let over = |seconds: f64| {
         let (change, bound) = (trend.change_over(seconds), trend.bound_over(seconds));
@@ -24,11 +24,11 @@ fn trend(trend: &Trend) -> String {
     };
     let level = match trend.level_after(TEN_MINUTES_S) {
         Some((low, high)) => {
-            format!("; ten minutes on, the level may be {} to {}", rate(trend, low), rate(trend, high))
+            format!("; in ten minutes the level may be {} to {}", rate(trend, low), rate(trend, high))
         }
-        None => "; nothing can be said of ten minutes on".to_owned(),
+        None => "; the level in ten minutes cannot be predicted".to_owned(),
     };
-    format!("drift a minute {}, an hour {}{level}", over(60.0), over(HOUR_S))
+    format!("drift per minute {}, per hour {}{level}", over(60.0), over(HOUR_S))
 }
 
 fn stalls(stalls: &Stalls) -> String {
@@ -78,13 +78,13 @@ mod tests {
             Trend { measure: Measure::BytesPerS, mean: 1e9, per_minute: -0.002, per_minute_bound: 0.007 };
         assert_eq!(
             super::trend(&trend),
-            "drift a minute −0.2 % (at most 0.7 %), an hour −12 % (at most 42 %); ten minutes on, the level may be \
+            "drift per minute −0.2 % (at most 0.7 %), per hour −12 % (at most 42 %); in ten minutes the level may be \
              930.0 MB/s to 1.1 GB/s"
         );
         let short = Trend { measure: Measure::OpsPerS, mean: 1e3, per_minute: 0.1, per_minute_bound: 0.4 };
         assert_eq!(
             super::trend(&short),
-            "drift a minute +10 % (at most 40 %), an hour unknown; nothing can be said of ten minutes on"
+            "drift per minute +10 % (at most 40 %), per hour unknown; the level in ten minutes cannot be predicted"
         );
     }
 

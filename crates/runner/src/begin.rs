@@ -97,7 +97,7 @@ pub fn resume(
             other => other,
         };
         return Err(usage(format!(
-            "run {} is a {what}: only runs of experiments can be resumed; next: begin anew with `manometer {maker}`",
+            "run {} is a {what}: only runs of experiments can be resumed; next: start again with `manometer {maker}`",
             record.id
         )));
     }
@@ -112,7 +112,7 @@ pub fn resume(
     let id: RunId = record.id.parse().map_err(|error: RunIdError| usage(error.to_string()))?;
     store.resume_run(&record.id).map_err(|error| usage(error.to_string()))?;
     let run = journal(options)?.reopen(&id).map_err(|error| usage(error.to_string()))?;
-    events.note(&format!("run {} goes on: {left} of {} cells are left", record.id, cells.len()));
+    events.note(&format!("resuming run {}: {left} of {} cells are left", record.id, cells.len()));
     Ok(Begun { record, cells, store, run, baseline, resumed: true })
 }
 

@@ -131,7 +131,7 @@ impl DataSets {
                     known => known,
                 };
                 if let Some(held) = &place.held {
-                    context.remark(cell, "resume", &format!("the data set is there: {}", held.layout));
+                    context.remark(cell, "resume", &format!("the data set exists: {}", held.layout));
                 }
             }
             (true, Entered::Existing) | (false, Entered::New) => {}
@@ -191,7 +191,7 @@ impl DataSets {
                 if let Some(held) = usable
                     && check_size(context, site).is_ok()
                 {
-                    let note = "the data set is there from an earlier cell".to_owned();
+                    let note = "the data set exists from an earlier cell".to_owned();
                     stages.push(StageRecord { note: Some(note), ..StageRecord::new(PREPARE, 0.0) });
                     let unused_generation = place.next_generation;
                     return Ok(Ready { content: held.content, unused_generation });

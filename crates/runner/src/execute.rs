@@ -179,7 +179,7 @@ fn carry_out(
     };
     hosts::keep(&context);
     if begun.resumed {
-        context.recorder().event(None, "resume", "the run goes on at its first unfinished cell");
+        context.recorder().event(None, "resume", "resumed at the first unfinished cell");
     } else {
         let cells = summary::cell_count(plan.cells.len());
         events.note(&format!("run {} of {}: {cells}", begun.record.id, begun.record.name));
@@ -223,7 +223,7 @@ fn reactor_facts(
     };
     let mut facts = vec![("reactor", backend.to_owned())];
     if let Some(reason) = reactor.refusal() {
-        events.note(&format!("io_uring is refused, epoll and threads are used: {reason}"));
+        events.note(&format!("io_uring is not available, using epoll and threads: {reason}"));
         facts.push(("reactor.refusal", reason));
     }
     Ok(facts)

@@ -67,6 +67,11 @@ impl Interim {
         partial.sampler.add(interval);
     }
 
+    /// Whether the run has begun, and so has an id.
+    pub fn has_begun(&self) -> bool {
+        self.progress.get().is_some()
+    }
+
     /// All cells, each from its start until now, without what is known only at their end.
     pub fn outcome(&self) -> JobsOutcome {
         let cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);

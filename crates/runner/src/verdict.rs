@@ -101,12 +101,12 @@ fn invalid(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Vec<
         reasons.push(evidence.errors_line());
     }
     if evidence.ok == 0 && !cell.workload.only_lays_out() {
-        reasons.push("no operation ended well: there is nothing to report".to_owned());
+        reasons.push("no operation succeeded: there is nothing to report".to_owned());
         return reasons;
     }
     if evidence.interrupted {
         reasons.push(format!(
-            "interrupted after {}: the figures are of what was measured until then",
+            "interrupted after {}: the figures cover the time until then",
             span(evidence.measured_s)
         ));
     }
@@ -151,7 +151,7 @@ fn warnings(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Vec
     }
     reasons.extend(evidence.not_verified.clone());
     if evidence.abandoned > 0 {
-        reasons.push(format!("{} operations never got an answer", evidence.abandoned));
+        reasons.push(format!("{} operations were never answered", evidence.abandoned));
     }
     let open_loop = evidence.open_loop.as_ref().into_iter();
     reasons.extend(open_loop.flat_map(|open| schedule(open, evidence.measured_s)));
@@ -159,7 +159,7 @@ fn warnings(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Vec
     reasons.extend(evidence.limit.iter().flat_map(|limit| limit.doubts.iter().cloned()));
     if evidence.unseen > 0 {
         reasons.push(format!(
-            "{} intervals were not seen because this machine was too busy: the time lines have gaps",
+            "{} intervals were missed because this machine was too busy: charts over time have gaps",
             evidence.unseen
         ));
     }
@@ -189,8 +189,7 @@ pub fn uncertain(total: &OpSummary) -> Option<String> {
         None
     } else if figure.samples < 2 {
         Some(
-            "measured for one interval: nothing says how far the figures may be off; measure longer"
-                .to_owned(),
+            "measured for one interval: the uncertainty of the figures is unknown; measure longer".to_owned(),
         )
     } else {
         (half_width > WIDEST_INTERVAL).then(|| {
@@ -211,7 +210,7 @@ fn stalls_left_out(steady: &SteadyOutcome) -> Option<String> {
     let (count, left_out) = (stalls.count - stalls.in_window, stalls.cost - stalls.window_cost);
     (count > 0 && left_out > half_width.max(MISSED_STALLS)).then(|| {
         format!(
-            "{} of {} stalls (the longest {:.0} s) lie outside of the reported window: over the whole measurement they \
+            "{} of {} stalls (the longest {:.0} s) lie outside the reported window: over the whole measurement they \
              cost {:.1} % of the throughput",
             count,
             stalls.count,
@@ -226,14 +225,14 @@ fn schedule(open: &OpenLoop, measured_s: f64) -> Vec<String> {
     let mut reasons = Vec::new();
     if open.shed > 0 {
         reasons.push(format!(
-            "{} operations were given up because the backlog was full: the target does not keep the rate",
+            "{} operations were shed because the backlog was full: the target does not keep up with the rate",
             open.shed
         ));
     }
     // A few operations always wait near the limit; a growing backlog is different.
     if open.missed_starts as f64 > open.offered_ops_per_s * measured_s * TOLERATED_BACKLOG {
         reasons.push(format!(
-            "{} operations were still waiting to start at the end: the target does not keep the rate",
+            "{} operations were still waiting to start at the end: the target does not keep up with the rate",
             open.missed_starts
         ));
     }
@@ -245,7 +244,7 @@ fn client(evidence: &CellEvidence) -> Vec<String> {
     let mut reasons = Vec::new();
     let bound = |limit: &&Bottleneck| limit.bound == Bound::Client && limit.confidence > Confidence::Low;
     if evidence.limit.as_ref().filter(bound).is_some() {
-        reasons.push("the client was the limit: the target may do more than these figures say".to_owned());
+        reasons.push("the client was the limit: the target may be able to do more".to_owned());
     }
     if evidence.steal > STOLEN {
         reasons.push(format!(

@@ -79,7 +79,7 @@ pub fn verify(
         });
         let first: Vec<String> = places.take(3).collect();
         checked.wrong.push(format!(
-            "verification: {} blocks do not hold what was written: {}",
+            "verification: {} blocks do not contain what was written: {}",
             counts.wrong,
             first.join("; ")
         ));
@@ -88,8 +88,8 @@ pub fn verify(
         checked.wrong.push(format!("verification: {} blocks could not be read", counts.unread));
     }
     if result.stopped || !result.exhausted {
-        record.note = Some("ended before its end".into());
-        checked.not_verified = Some("verification was ended before its end".into());
+        record.note = Some("ended early".into());
+        checked.not_verified = Some("verification was cut short".into());
     }
     stages.push(record);
     Ok(checked)

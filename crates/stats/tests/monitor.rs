@@ -227,7 +227,7 @@ fn nothing_is_not_steady() {
         interval
     };
     assert_eq!(until(&mut monitor, 100, failing), (Decision::LimitReached, 90));
-    assert!(monitor.outcome().reason.contains("ended well"), "{}", monitor.outcome().reason);
+    assert!(monitor.outcome().reason.contains("successful operations"), "{}", monitor.outcome().reason);
     // Before anything was pushed, and with zero-length intervals.
     for rule in [default_rule(), SteadyRule::Snia { round_s: 60.0 }, SteadyRule::None] {
         let mut monitor = Monitor::new(&rule, floors(60.0, 90.0));

@@ -89,6 +89,10 @@ impl Writing {
                 continue;
             }
             due_ns = due_ns.saturating_add(every_ns);
+            if !self.interim.has_begun() {
+                // The jobs are still being checked: there is nothing to show.
+                continue;
+            }
             let report = FioReport::of(&self.interim.outcome(), true, TimeZone::system());
             let mut text = Vec::new();
             // Writing to memory does not fail.

@@ -74,7 +74,7 @@ pub fn text(plan: &Plan, seen: Option<&Preflight>, width: usize) -> String {
         jobs => format!("; {} until the amount is moved", count(jobs, "job")),
     };
     out.push_str(&format!(
-        "Time expected: {} for warm-up and measurement; preparation, verification and clean-up come on top{by_amount}\n",
+        "Expected time: {} for warm-up and measurement, plus preparation, verification and clean-up{by_amount}\n",
         range(low, high)
     ));
     let mut gates: Vec<&str> = Vec::new();
@@ -94,7 +94,7 @@ pub fn text(plan: &Plan, seen: Option<&Preflight>, width: usize) -> String {
     out.push_str(if looks.is_empty() {
         "Nothing was touched.\n"
     } else {
-        "\nNothing was made or written.\n"
+        "\nNothing was created or written.\n"
     });
     out
 }
@@ -273,7 +273,7 @@ gates: [errors == 0]
     #[test]
     fn what_was_seen_of_the_targets_is_shown() {
         let shown = text(&plan(NIGHTLY), Some(&seen()), 100);
-        let wanted = "\nTargets\n  disk: the directory can be used; 3.00 GiB free, 1.00 GiB needed\n\nNothing was made or written.\n";
+        let wanted = "\nTargets\n  disk: the directory can be used; 3.00 GiB free, 1.00 GiB needed\n\nNothing was created or written.\n";
         assert!(shown.ends_with(wanted), "{shown}");
     }
 

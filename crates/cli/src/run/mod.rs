@@ -35,7 +35,7 @@ fn attempt(mut arguments: RunArguments, messages: &Messages) -> Result<u8, Comma
         if arguments.print_experiment {
             return stdout::print(written.as_str(), "write it to a file with room").map(|()| 0);
         }
-        messages.note("This command stands for the following experiment; --print-experiment prints it alone, to be kept in a file.");
+        messages.note("This command stands for the following experiment; --print-experiment prints only that, to save it to a file.");
         written.as_str().lines().for_each(|line| messages.note(&format!("  {line}")));
     }
     if let Some(given) = &given {

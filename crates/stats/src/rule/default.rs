@@ -65,7 +65,7 @@ pub(crate) fn look(limits: &LevelLimits, horizon_s: Option<f64>, floors: &Floors
     }
     // A constant zero is perfectly steady, but it is no measurement.
     if history.counts.iter().all(|counts| counts.ok[half..].iter().all(|ok| *ok == 0.0)) {
-        let name = "operations that ended well in the window";
+        let name = "successful operations in the window";
         criteria.push(Criterion::at_least(name, 0.0, 1.0, CriterionUnit::Count));
     }
     let reached = criteria.iter().all(|c| c.met);

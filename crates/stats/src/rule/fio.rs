@@ -42,7 +42,7 @@ pub(crate) fn look(demand: &Demand<'_>, floors: &Floors, history: &History) -> L
     criteria.push(Criterion { met: full, ..Criterion::at_least(name, covered, demand.window_s, unit) });
     let values = values(demand.metric, history, from);
     let (value, what) = match demand.slope {
-        true => (slope(&values), "slope an interval"),
+        true => (slope(&values), "slope per interval"),
         false => (deviation(&values), "largest distance from the mean"),
     };
     criteria.push(Criterion {

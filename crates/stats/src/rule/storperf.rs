@@ -35,9 +35,10 @@ pub(crate) fn look(sample_s: f64, samples: u32, floors: &Floors, history: &Histo
         largest(&mut worst_range, share(range(&points).unwrap_or(0.0), mean));
         largest(&mut worst_slope, share(slope(&points).unwrap_or(0.0).abs(), mean));
     }
-    for (worst, what, limit) in
-        [(worst_range, "range, largest", RANGE_LIMIT), (worst_slope, "slope a sample, largest", SLOPE_LIMIT)]
-    {
+    for (worst, what, limit) in [
+        (worst_range, "range, largest", RANGE_LIMIT),
+        (worst_slope, "slope per sample, largest", SLOPE_LIMIT),
+    ] {
         if let Some((value, series)) = worst {
             let name = format!("{what}: {series}");
             let met = value <= limit * (1.0 + 1e-12);
