@@ -30,7 +30,7 @@ pub fn check(opened: &dyn OpenTarget, data_set: &DataSet) -> Result<(), String> 
 }
 
 fn check_file(path: &Path, size: u64, compresses: bool) -> Result<(), String> {
-    let next = "run with `prepare: fill-always`, and look at the file system if it comes again";
+    let next = "run with `prepare: fill_always`, and look at the file system if it comes again";
     let facts = std::fs::metadata(path).map_err(|error| format!("{}: {error}; {next}", path.display()))?;
     if facts.len() != size {
         return Err(format!(

@@ -198,7 +198,7 @@ impl CellRun<'_> {
         let mut stages = found.best.stages(0.0);
         if let Some(stage) = stages.last_mut() {
             stage.note =
-                Some(format!("{}; the figures are of one of {} trials", found.summary, found.points.len()));
+                Some(format!("{}; the figures are from one of {} trials", found.summary, found.points.len()));
         }
         found.best.steady.reason = found.summary;
         Ok(CellLoad {
@@ -296,16 +296,16 @@ impl CellRun<'_> {
         if corrupt > 0 {
             let detail =
                 sample_of(ErrorKind::Corrupt).map_or_else(String::new, |detail| format!(": {detail}"));
-            wrong_data.push(format!("{corrupt} reads did not give what was written{detail}"));
+            wrong_data.push(format!("{corrupt} reads returned wrong data{detail}"));
         }
         let mut doubts = Vec::new();
         if let Some(other) = group.closed_by(cell.index) {
-            doubts.push(format!("ended before its end, with cell {} of its group", other + 1));
+            doubts.push(format!("ended early, together with cell {} of its group", other + 1));
         }
         for part in &measured.parts {
             if let Some(why) = &part.lost {
                 doubts.push(format!(
-                    "host {} was lost: {why}; the figures are of the others from then on",
+                    "host {} was lost: {why}; from then on the figures cover the other hosts only",
                     part.name
                 ));
             }
@@ -347,7 +347,7 @@ impl CellRun<'_> {
 fn steady(cell: &Cell, outcome: &SteadyOutcome) -> SteadyOutcome {
     let mut outcome = outcome.clone();
     if cell.study.is_none() && cell.steady == SteadyRule::None && outcome.reason.is_empty() {
-        outcome.reason = "no rule: measured for its full length".to_owned();
+        outcome.reason = "no steady-state rule: measured for its full length".to_owned();
     }
     outcome
 }

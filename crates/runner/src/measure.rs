@@ -171,7 +171,7 @@ impl CellRun<'_> {
         if result.exhausted && cell.workload.ends_by_itself() && *monitor.rule() == SteadyRule::None {
             // It ran for its planned time: nothing is missing.
             steady.reached = true;
-            steady.reason = "the job was over when it had moved its amount".to_owned();
+            steady.reason = "the job ended when it had moved its amount of data".to_owned();
             steady.criteria.clear();
         }
         let (figures, window) =

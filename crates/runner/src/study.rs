@@ -116,7 +116,7 @@ impl Trials<'_, '_> {
                 high = middle;
             }
         }
-        Ok((Some(low), format!("{goal} holds up to {} and not at {}", OpRate(low), OpRate(high))))
+        Ok((Some(low), format!("{goal} holds up to {} but not at {}", OpRate(low), OpRate(high))))
     }
 
     /// Whether the goal holds at a rate. One stall must not decide the search: if the target kept the rate but missed

@@ -194,7 +194,7 @@ pub fn uncertain(total: &OpSummary) -> Option<String> {
     } else {
         (half_width > WIDEST_INTERVAL).then(|| {
             format!(
-                "{name} known to ± {:.0} % only (95 % interval; at most {:.0} % is valid): measure longer",
+                "{name} only known to ± {:.0} % (95 % interval; VALID needs {:.0} % or better): measure longer",
                 half_width * 100.0,
                 WIDEST_INTERVAL * 100.0
             )
@@ -248,7 +248,7 @@ fn client(evidence: &CellEvidence) -> Vec<String> {
     }
     if evidence.steal > STOLEN {
         reasons.push(format!(
-            "the hypervisor gave {:.0} % of a core to others: use a quieter machine",
+            "the hypervisor gave {:.0} % of a core to other machines: use a quieter machine",
             evidence.steal * 100.0
         ));
     }
@@ -266,8 +266,8 @@ fn cache(cell: &Cell, evidence: &CellEvidence) -> Option<String> {
     (evidence.cacheable && reads && bytes < memory && !once).then(|| {
         let how = if emptied { "was read more than once" } else { "caches were kept" };
         format!(
-            "the data set ({}) fits into this client's memory ({}) and {how}: reads may not have reached the \
-             storage; use direct: true or more data",
+            "the data set ({}) fits into this client's memory ({}) and {how}: reads may have been served \
+             from memory; use direct: true or a larger data set",
             Size(bytes).rounded(),
             Size(memory).rounded()
         )

@@ -76,7 +76,7 @@ fn a_valid_figure_is_known_to_a_tenth() {
     };
     assert_eq!(of(&[1000, 1001, 999, 1000, 1002, 998]), None);
     let said = of(&[1000, 100, 1900, 400]).unwrap_or_default();
-    assert!(said.starts_with("throughput is known to ± ") && said.ends_with("measure longer"), "{said}");
+    assert!(said.starts_with("throughput is only known to ± ") && said.ends_with("measure longer"), "{said}");
     assert!(of(&[1000]).is_some_and(|said| said.starts_with("measured for one interval")));
     assert_eq!(of(&[]), None, "what did nothing has another fault");
     let (validity, reason) = flawed(|evidence| evidence.uncertain = Some("± 53 %".into()));

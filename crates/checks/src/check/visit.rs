@@ -181,7 +181,7 @@ fn next_step(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::NoSpace => "free space there or raise the quota, or write less with --dataset",
         ErrorKind::ReadOnly => "export it read-write to this client, or name another export",
-        ErrorKind::Corrupt => "do not trust this path with data before the cause is found",
+        ErrorKind::Corrupt => "do not trust this path with data until the cause is found",
         ErrorKind::TimedOut => "look for a lossy or stalled path, or allow more time with --op-timeout",
         ErrorKind::ConnectFailed | ErrorKind::ConnectionLost => {
             "look for a firewall, a failing link or a restarting server on this path"

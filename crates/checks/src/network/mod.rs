@@ -190,7 +190,7 @@ fn between(
 fn wanted(choice: &LinkChoice, hosts: &[String]) -> Result<Vec<LinkDirection>, String> {
     let count = u32::try_from(hosts.len()).map_err(|_| "more hosts than can be numbered".to_owned())?;
     if count < 2 {
-        return Err("one host has no link; next: name two or more".to_owned());
+        return Err("a single host has no links; next: name two or more".to_owned());
     }
     match choice {
         LinkChoice::Named(text) => pairs::named(text, hosts),

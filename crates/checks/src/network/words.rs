@@ -19,7 +19,7 @@ pub fn verdict(matrix: &NetworkMatrix, judgement: &NetworkJudgement) -> Vec<Stri
     lines.extend(matrix.path_mtus.iter().filter_map(|path| black_hole(matrix, path)));
     let judged = matrix.kinds().len() > judgement.not_judged.len();
     if !degraded && judged {
-        lines.push("No link is degraded: all of them agree within what equal links differ by.".into());
+        lines.push("No link is degraded: all links agree within normal variation.".into());
     }
     lines.extend(not_probed(matrix));
     for kind in &judgement.not_judged {

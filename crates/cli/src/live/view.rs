@@ -36,7 +36,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &RunProgress, now_ns: u64) {
     let columns = Layout::horizontal([Constraint::Percentage(54), Constraint::Min(20)]).split(rows[2]);
     matrix(frame, columns[0], model);
     notes(frame, columns[1], model);
-    let keys = " q leaves this view, the run goes on · Ctrl-C ends the cell, keeps it and cleans up";
+    let keys = " q closes this view, the run continues · Ctrl-C ends the cell, keeps it and cleans up";
     frame.render_widget(Paragraph::new(keys).style(Style::new().fg(Color::DarkGray)), rows[3]);
 }
 
@@ -139,7 +139,7 @@ fn steady(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     let title = format!(" steady? rule {} ", steady.rule);
     if steady.criteria.is_empty() {
         let text = match steady.rule.as_str() {
-            "none" => "no rule: measured for its full length".to_owned(),
+            "none" => "no steady-state rule: measured for its full length".to_owned(),
             _ => format!("first look after {}", clock(steady.next_look_s)),
         };
         frame.render_widget(Paragraph::new(text).block(framed(title)), area);

@@ -46,7 +46,7 @@ fn attempt(mut arguments: RunArguments, messages: &Messages) -> Result<u8, Comma
         return dry_run(plan, &arguments, messages).map(|()| 0);
     }
     if arguments.resume.is_some() && given.is_none() && !arguments.set.is_empty() {
-        let text = "--set: a run that is resumed keeps its stored plan; take --set away";
+        let text = "--set: a resumed run keeps its stored plan; take --set away";
         return Err(CommandError::Usage(text.to_owned()));
     }
     let options = options(&arguments)?;

@@ -41,7 +41,7 @@ pub fn given(arguments: &mut RunArguments) -> Result<Option<Given>, CommandError
                 file.display()
             ),
             (None, Some(_)) => {
-                format!("{flag}: a run that is resumed keeps its stored plan; take {flag} away")
+                format!("{flag}: a resumed run keeps its stored plan; take {flag} away")
             }
             (None, None) => {
                 format!("{flag} needs a target: manometer run URL {flag} …, such as file:///mnt/data")

@@ -94,10 +94,10 @@ fn worker(host: &Host) -> Option<Found> {
         return None;
     }
     let free = host.cores * (1.0 - host.busy);
-    let why = format!("a worker used {} of a core, which is all that a thread can have", percent(host.ran));
+    let why = format!("a worker used {} of a core, the most that one thread can use", percent(host.ran));
     let next = match free >= 0.5 {
         true => format!("more jobs (workers): {free:.1} cores are free"),
-        false => "more hosts, or a host with more cores: none is free here".to_owned(),
+        false => "more hosts, or a host with more cores: no core is free here".to_owned(),
     };
     let cause = if free >= 0.5 || host.workers <= 1 { Cause::WorkerFull } else { Cause::CoresFull };
     found(cause, Confidence::High, why, &next)
@@ -163,7 +163,7 @@ fn others(host: &Host) -> Option<Found> {
         percent(host.waited),
         with_target(host)
     );
-    let next = "stop what else runs on this host, or use hosts of its own for the load";
+    let next = "stop other programs on this host, or use dedicated hosts for the load";
     found(Cause::OtherPrograms, Confidence::High, why, next).map(|found| found.share(host.waited))
 }
 
@@ -182,7 +182,7 @@ fn cores(host: &Host) -> Option<Found> {
     let why = format!("all {:.0} cores were {} busy", host.cores, percent(host.busy));
     if theirs > own && host.waited >= WAITED_SOME {
         let why = format!("{why}, {theirs:.1} of them with other programs{}", with_target(host));
-        let next = "stop what else runs on this host, or use hosts of its own for the load";
+        let next = "stop other programs on this host, or use dedicated hosts for the load";
         return found(Cause::OtherPrograms, Confidence::Medium, why, next);
     }
     let confidence = if own * 2.0 >= host.cores { Confidence::High } else { Confidence::Medium };

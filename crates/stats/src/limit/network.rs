@@ -274,7 +274,7 @@ fn rate(host: &Host) -> Option<Found> {
         path.name,
         units::ByteRate(path.rate()).as_bits()
     );
-    let next = "look for the narrowest link on this path, a shaper or a shared uplink; manometer network measures it";
+    let next = "look for a bottleneck link, a traffic shaper or a shared uplink on this path; `manometer network` measures it";
     found(Cause::PathRate, confidence, why, next).map(|found| found.at(path.name.clone()))
 }
 
@@ -292,7 +292,7 @@ fn without_queue(host: &Host) -> Option<Found> {
         path.name,
         units::ByteRate(path.rate()).as_bits()
     );
-    let next = "look for the narrowest link on this path, a shaper or a shared uplink; manometer network measures it";
+    let next = "look for a bottleneck link, a traffic shaper or a shared uplink on this path; `manometer network` measures it";
     found(Cause::PathRate, Confidence::Medium, why, next).map(|found| found.at(path.name.clone()))
 }
 

@@ -21,7 +21,7 @@ pub(super) const QUOTA_USED: f64 = 0.85;
 const LONG_PATH_S: f64 = 0.001;
 /// What only a probe could tell.
 pub(super) const MORE_WOULD_TELL: &str =
-    "more lanes would tell whether the target is full or only takes this long for each";
+    "more lanes would show whether the target is saturated or just has this latency";
 /// Acceptable share of failed operations.
 const FAILED: f64 = 0.01;
 
@@ -30,7 +30,12 @@ pub(super) fn first(load: &ObservedLoad) -> Option<Found> {
     let found = |bound, cause, why: String, next| Some(Found::new(bound, cause, Confidence::High, why, next));
     if load.failed > FAILED {
         let why = format!("{} of the operations failed", percent(load.failed));
-        return found(Bound::Unclear, Cause::Errors, why, "look at the errors first: the figures are theirs");
+        return found(
+            Bound::Unclear,
+            Cause::Errors,
+            why,
+            "look at the errors first: they dominate the figures",
+        );
     }
     if load.ops_per_s <= 0.0 {
         let why = "no operation ended well".to_owned();
@@ -76,7 +81,7 @@ fn all_in_use(load: &ObservedLoad) -> bool {
 fn paced(load: &ObservedLoad) -> Option<Found> {
     let why = lanes_idle(load).filter(|_| load.paced)?;
     let why = format!("{why}: the workload pauses by itself");
-    let next = "to find the limit, take the pauses or the rate out of the workload";
+    let next = "to find the limit, remove the pauses or the rate from the workload";
     Some(Found::new(Bound::None, Cause::Paced, Confidence::High, why, next))
 }
 
@@ -177,7 +182,7 @@ fn not_taken(host: &Host) -> Option<Found> {
         return None;
     }
     let why = format!(
-        "its window was closed {} of the time: it does not take data as fast as it comes",
+        "its window was closed {} of the time: it reads data more slowly than it arrives",
         percent(path.window_limited)
     );
     // On a long path, too small a window also counts as closed.

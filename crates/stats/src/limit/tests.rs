@@ -74,10 +74,10 @@ pub(super) fn reads(host: &mut Host) {
 #[test]
 fn with_room_everywhere_it_is_the_target() {
     let finding = says(Bound::Target, Cause::Service, |_| {});
-    // Only more lanes would tell whether it could do more at once.
+    // Only more lanes would show whether it could do more at once.
     assert_eq!(finding.confidence, Confidence::Medium);
     assert!(finding.sentence.contains("client and network have time left"), "{}", finding.sentence);
-    assert!(finding.sentence.contains("more lanes would tell"), "{}", finding.sentence);
+    assert!(finding.sentence.contains("more lanes would show"), "{}", finding.sentence);
     assert!(finding.sentence.contains("100 ms, of that 150"), "{}", finding.sentence);
     let names: Vec<&str> = finding.evidence.iter().map(|row| row.name.as_str()).collect();
     assert!(

@@ -27,7 +27,7 @@ fn decided(finding: Bottleneck, by: f64, wanted: (Bound, Cause, Confidence)) -> 
     let found = decide(finding, gain(by));
     assert_eq!((found.bound, found.cause, found.confidence), wanted, "{}", found.sentence);
     assert!(found.sentence.contains("twice the operations in flight (64) gave "), "{}", found.sentence);
-    assert!(!found.sentence.contains("more lanes would tell"), "{}", found.sentence);
+    assert!(!found.sentence.contains("more lanes would show"), "{}", found.sentence);
     assert_eq!(found.evidence.len(), before + 2, "a row for each trial");
     found
 }

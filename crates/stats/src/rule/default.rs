@@ -73,7 +73,7 @@ pub(crate) fn look(limits: &LevelLimits, horizon_s: Option<f64>, floors: &Floors
     let window = if reached { window } else { best_window(history, window) };
     let reason = match reached {
         true => format!(
-            "steady over the last {} of {} intervals: every condition holds for every series",
+            "steady over the last {} of {} intervals: all series meet every condition",
             window.len(),
             everything.len()
         ),
@@ -210,7 +210,7 @@ fn left_out(history: &History) -> Vec<String> {
         let kind = counts.kind;
         if !history.is_common(counts) {
             notes.push(format!(
-                "{kind} was not judged: it is less than 1 % of the operations and of the bytes"
+                "{kind} was not judged: it accounts for less than 1 % of the operations and bytes"
             ));
         } else if !history.judges_p99(counts) {
             notes.push(format!(
