@@ -9,24 +9,24 @@
 //! let cancel  = Cancel::new();                                    // Clone + Send + Sync; the signal thread calls cancel.cancel()
 //!
 //! // managed: the array makes the targets
-//! let mut session = Session::open(Management { address, token, trust, call_timeout }, &run, &cancel)?;
+//! let mut session = ArraySession::open(Management { address, token, trust, call_timeout }, &run, &cancel)?;
 //! session.version();                                              // ApiVersion, Display "2.29"
-//! let choice  = session.data_addresses()?;                        // AddressChoice { chosen: Vec<DataAddress>, reasons: Vec<String> }
+//! let choice  = session.data_addresses()?;                        // AddressChoice { chosen: Vec<DataInterface>, reasons: Vec<String> }
 //! let targets = session.create(&Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) })?;
 //!     // Want::Existing(name) uses a file system or bucket that is there (a user and a key of ours are made in its account)
-//!     // Targets { export: Option<String> /* "/manometer-xxxxxxxx" */, bucket: Option<BucketAccess { bucket, access_key, secret_key: Secret }> }
+//!     // Targets { export: Option<String> /* "/manometer-xxxxxxxx" */, bucket: Option<BucketAccess { bucket, access_key, secret_key: ApiSecret }> }
 //! // ... load; remove our objects over S3 while the key still exists ...
 //! session.remove()?;                                              // RemoveError lists everything that could not be removed; safe to call again
 //! session.close()?;                                               // logout
 //! run.finish()?;                                                  // deletes the journal file if nothing is left in it
-//! // dropping a Session (error, panic) removes what it created, too; what then still remains stays in the journal
+//! // dropping an ArraySession (error, panic) removes what it created, too; what then still remains stays in the journal
 //!
 //! // manual: an existing export or bucket of any vendor; only our directory and our prefix are ever removed
 //! let id = run.record_place(&RecordedPlace { .. })?;              // before MKDIR or the first PUT; fsynced
 //! run.removed(id)?;                                               // after it is gone
 //!
 //! // manometer cleanup
-//! let report = cleanup(&journal, &CleanupOptions { call_timeout, trust: None }, &mut helper, &mut |line| println(line))?;
+//! let report = cleanup(&journal, &CleanupOptions { call_timeout, time_limit, trust: None }, &mut helper, &mut |line| println(line))?;
 //!     // helper: impl Helper { token_for(address), remove(&RecordedPlace, Option<&BucketAccess>) }
 //! ```
 //!
