@@ -40,7 +40,10 @@ pub fn phase(kind: OpKind, bytes: u64) -> PhaseFigures {
                 loopback: false,
             }),
         },
-        limit: Some(finding(Bound::Target, "target-bound: operations take 2 ms, of that 150 µs on the way")),
+        limit: Some(finding(
+            Bound::Target,
+            "target-bound: operations take 2 ms, of which 150 µs in the network",
+        )),
         ..PhaseFigures::default()
     }
 }

@@ -31,7 +31,7 @@ pub fn whole_or_nothing(messages: &Messages, work: impl FnOnce(&StopToken) -> an
     let outcome = work(&stop);
     match (stop.reason(), outcome) {
         (Some(reason), _) => {
-            messages.note("interrupted: nothing is kept but the run");
+            messages.note("interrupted: only the run is kept");
             exit::of_reason(reason)
         }
         (None, Ok(code)) => code,
@@ -92,14 +92,14 @@ fn arrived(reason: StopReason, count: u32, manner: Manner, stop: &StopToken, mes
             // A measurement that has started is worth keeping; nothing else is waited for.
             stop.finish(reason);
             messages.note(
-                "interrupted: the cell ends with its interval and is kept, then what was created is removed \
+                "interrupted: ending the cell after its current interval, keeping it and removing what was created \
                  (again to stop at once)",
             );
         }
         (Manner::Run, 2) => {
             stop.stop(reason);
             messages.note(
-                "interrupted again: stopping at once, removing what was created (a third time to leave it)",
+                "interrupted again: stopping at once, removing what was created (a third time to exit without removing it)",
             );
         }
         _ => {

@@ -141,7 +141,7 @@ fn a_signal_ends_it_and_nothing_stays() {
     assert_eq!(unsafe { libc::kill(pid, libc::SIGINT) }, 0);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
-    assert!(rest.iter().any(|line| line.contains("nothing is kept")), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("only the run is kept")), "{rest:?}");
     // No calibration, and nothing from the array: only the run, as far as it got.
     assert_eq!(within(&directory), ["results.sqlite"]);
     let listed = json(&read(&directory, &["list", "--results", "results.sqlite", "--output", "json"]));

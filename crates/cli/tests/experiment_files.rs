@@ -37,7 +37,7 @@ fn every_example_can_be_looked_at_without_touching_anything() {
             }
         }
         // That file leaves the choice of hosts to the command line.
-        if words.contains("--hosts, --local, --slurm or --kubernetes says which hosts") {
+        if words.contains("--hosts, --local, --slurm or --kubernetes names the hosts") {
             arguments.extend(["--local", "4"]);
         }
         let people = manometer(&arguments);

@@ -204,7 +204,7 @@ fn wrong_usage_is_said_in_a_line() {
     let directory = tempfile::tempdir().unwrap();
     for (flags, expected) in [
         (vec![], "no hosts are named"),
-        (vec!["--local", "1"], "one host has no link"),
+        (vec!["--local", "1"], "a single host has no links"),
         (vec!["--local", "2", "--pairs", "x:y"], "is none of"),
         (vec!["--local", "2", "--address", "x=127.0.0.1"], "is none of the hosts"),
         (vec!["--local", "2", "--streams", "0"], "0 is not in 1..=1024"),

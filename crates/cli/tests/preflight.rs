@@ -50,7 +50,7 @@ fn assert_refused(lab: &Lab, words: &str, code: i32, parts: &[&str]) {
 #[test]
 fn a_data_set_that_has_no_room_is_refused_before_a_byte_is_written() {
     let lab = Lab::new();
-    let parts = ["/data: the data set of target data takes 100 TiB, and ", " are free; next: "];
+    let parts = ["/data: the data set of target data takes 100 TiB, but only ", " are free; next: "];
     assert_refused(&lab, "file://DATA --file-size 100TiB --for 1s", 1, &parts);
     assert_eq!(names(&lab.data()), Vec::<String>::new());
     let fits = line(&lab, "file://DATA --file-size 1MiB --dry-run");
@@ -70,7 +70,7 @@ fn an_export_is_asked_how_much_is_free() {
     let array = Array::start(Config { exports, capacity_bytes: 64 << 20, ..Config::loopback() }).unwrap();
     let data = &array.data()[0];
     let url = format!("nfs://{}:{}/bench?mount_port={}", data.ip, data.nfs_port, data.mount_port);
-    let parts = ["the data set of target data takes 1.00 GiB, and 64.0 MiB are free"];
+    let parts = ["the data set of target data takes 1.00 GiB, but only 64.0 MiB are free"];
     assert_refused(&lab, &format!("{url} --for 1s"), 1, &parts);
     let seen = line(&lab, &format!("{url} --file-size 1MiB --dry-run --output json"));
     let json: Value = serde_json::from_str(&seen.stdout).unwrap();

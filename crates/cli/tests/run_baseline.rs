@@ -98,7 +98,7 @@ fn what_cannot_be_is_said_before_anything_is_measured() {
     let ended = manometer(&lab, &["compare", "--baseline", "cables", "last"]);
     assert_eq!(ended.code, Some(2), "{ended:#?}");
     assert!(
-        ended.stderr.contains("cables: is of a network") && ended.stderr.contains("next: "),
+        ended.stderr.contains("cables: is a network baseline") && ended.stderr.contains("next: "),
         "{ended:#?}"
     );
     let ended = manometer(&lab, &["compare", "last"]);

@@ -75,7 +75,7 @@ fn a_load_that_stood_still_is_no_valid_measurement() {
     let cells = lab.cells();
     let verdict = &cells[0].result.as_ref().unwrap().verdict;
     assert_eq!(verdict.validity, Validity::Warn, "{verdict:#?}");
-    let still = verdict.reasons.iter().any(|reason| reason.starts_with("the load stood still for "));
+    let still = verdict.reasons.iter().any(|reason| reason.starts_with("the load stopped for "));
     assert!(still, "{verdict:#?}");
     lab.assert_clean();
 }

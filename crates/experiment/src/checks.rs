@@ -252,7 +252,10 @@ fn reads(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
         stage_fault(
             fields,
             "prepare",
-            format!("target {:?} keeps nothing: its directory is the run's own and empty", cell.target.name),
+            format!(
+                "target {:?} has no existing data: its directory is created for the run",
+                cell.target.name
+            ),
             "name a directory that stays, targets: {name: {url: …, directory: bench}}, or write prepare: fill",
         );
     }
@@ -323,7 +326,7 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
     if has(cell, &[Trim]) {
         fields.fault(
             if fields.has("verify") { "verify" } else { "ops" },
-            "what is trimmed cannot be verified: nobody defines what it holds",
+            "trimmed data cannot be verified: its content is undefined",
             "verify a workload without trim",
         );
     }
@@ -341,7 +344,7 @@ fn verified_writes(fields: &Fields<'_>, cell: &Cell) {
         Access::Zipf { .. } | Access::Pareto { .. } | Access::Hotspot { .. } => {
             fields.fault(
                 "access",
-                "verified writes can have no favourites: what lies where would not be known",
+                "verified writes cannot use a skewed access pattern: the content of each block would be unknown",
                 "use access: random, shuffled, sequential or strided, or verify: false",
             );
         }

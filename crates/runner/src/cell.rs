@@ -133,7 +133,7 @@ impl CellRun<'_> {
             job::lay_out(context, cell, site, stages)?;
         }
         let cache = match job::gives_up_pages(cell, site) {
-            true => "the cached pages of the job's files were given up before the load".to_owned(),
+            true => "dropped the cached pages of the job's files before the load".to_owned(),
             false => site.cache(context, cell.cache)?,
         };
         if load::writes(cell) {
@@ -312,7 +312,7 @@ impl CellRun<'_> {
         }
         let followed = cell.workload.keeps_track() && load::writes(cell);
         if followed && !load.interrupted && result.left == Left::Unknown {
-            doubts.push("what was written could not be followed: reads were not all compared".to_owned());
+            doubts.push("written data could not be tracked: not all reads were compared".to_owned());
         }
         CellEvidence {
             ok: result.total.ok(),

@@ -122,7 +122,7 @@ pub fn not_judged(cell: &Cell, result: &StageResult) -> Option<String> {
     cell.workload.stream()?.check.as_ref()?;
     (checked.uncertain > 0).then(|| {
         format!(
-            "{} of {} blocks were written and not verified: which write was the last to them is not known",
+            "{} of {} blocks were written and not verified: it is unknown which write to them was the last",
             checked.uncertain,
             checked.blocks()
         )

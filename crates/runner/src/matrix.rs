@@ -296,7 +296,7 @@ fn lead(
     };
     match together.closed_by(cell.index) {
         Some(other) if ended.result.is_none() && ended.failure.is_none() => {
-            let failure = format!("not begun: cell {} ended the group before", other + 1);
+            let failure = format!("not started: cell {} had already ended the group", other + 1);
             EndedCell { state: State::Pending, failure: Some(failure), ..ended }
         }
         _ => ended,

@@ -55,10 +55,10 @@ impl ProbePlan {
             return Err("other cells are measured at the same time");
         }
         if load::makes_or_removes(cell) {
-            return Err("its operations make or remove what the next ones would find");
+            return Err("its operations create or remove objects that later ones need");
         }
         if load::verifies(cell) {
-            return Err("its data is compared, and nothing may be found wrong outside of the figures");
+            return Err("its data is verified, which a probe does not do");
         }
         if workload.holds_lanes_back() {
             return Err("the workload pauses by itself");
@@ -82,7 +82,7 @@ impl ProbePlan {
         };
         match (arrivals, rate(0.5), rate(2.0)) {
             (Arrivals::Closed, ..) if queue_depth > MOST_LANES / 2 => {
-                Err("twice as many operations are more than a worker can have in flight")
+                Err("a worker cannot have twice as many operations in flight")
             }
             (Arrivals::Closed, ..) => Ok(Self {
                 half: (queue_depth > 1).then(|| lanes(queue_depth / 2)),

@@ -63,7 +63,7 @@ fn fault(lifetimes: &BTreeMap<String, Lifetime<'_>>, on_it: &[&HostSpace]) -> Op
         several => (format!("the data sets of targets {}", several.join(", ")), "take"),
     };
     let text = format!(
-        "{}: {who} {verb} {}, and {} are free; next: make it smaller (fewer or smaller files), or use a larger file system",
+        "{}: {who} {verb} {}, but only {} are free; next: use fewer or smaller files, or a larger file system",
         on_it[0].space.place,
         Size(needed).rounded(),
         Size(available).rounded()
@@ -149,7 +149,9 @@ workloads:
         let found = faults(&after, &on(3 * GIB - 1));
         assert_eq!(found.len(), 1);
         assert!(
-            found[0].text.starts_with("/mnt: the data set of target b takes 3.00 GiB, and 3.00 GiB are free")
+            found[0]
+                .text
+                .starts_with("/mnt: the data set of target b takes 3.00 GiB, but only 3.00 GiB are free")
         );
     }
 
@@ -161,7 +163,7 @@ workloads:
         assert!(faults(&around, &on(5 * GIB)).is_empty());
         let [found] = &faults(&around, &on(4 * GIB))[..] else { panic!("one fault") };
         assert!(
-            found.text.contains("the data sets of targets a, b take 5.00 GiB, and 4.00 GiB are free"),
+            found.text.contains("the data sets of targets a, b take 5.00 GiB, but only 4.00 GiB are free"),
             "{}",
             found.text
         );

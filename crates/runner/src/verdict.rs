@@ -128,7 +128,7 @@ fn floors(cell: &Cell, evidence: &CellEvidence) -> Option<String> {
     }
     if evidence.bytes < stages.measure_at_least_bytes {
         return Some(format!(
-            "only {} of at least {} were moved: allow more time with measure_at_most",
+            "only {} of the required {} were moved: allow more time with measure_at_most",
             Size(evidence.bytes).rounded(),
             Size(stages.measure_at_least_bytes).rounded()
         ));
@@ -136,7 +136,7 @@ fn floors(cell: &Cell, evidence: &CellEvidence) -> Option<String> {
     // A difference of one interval is rounding.
     (evidence.measured_s + 1.0 < stages.measure_at_least_s).then(|| {
         format!(
-            "measured for only {} of at least {}",
+            "measured for only {} of the required {}",
             span(evidence.measured_s),
             span(stages.measure_at_least_s)
         )
@@ -165,8 +165,8 @@ fn warnings(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Vec
     }
     if evidence.longest_pause_ns >= LONGEST_PAUSE_NS {
         reasons.push(format!(
-            "the load stood still for {:.1} s: manometer was stopped, the machine was suspended, or it got no core; what \
-             the target did in that time is unknown",
+            "the load stopped for {:.1} s because manometer was stopped, the machine was suspended, or no core was \
+             available; what the target did in that time is unknown",
             evidence.longest_pause_ns as f64 / 1e9
         ));
     }

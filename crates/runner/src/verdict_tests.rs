@@ -104,7 +104,7 @@ fn what_makes_figures_unusable() {
     assert!(invalid(|e| (e.failed, e.error_limit_reached) = (5, true)).contains("they ended the cell"));
     assert!(invalid(|e| e.ok = 0).contains("nothing to report"));
     assert!(invalid(|e| e.interrupted = true).contains("interrupted after"));
-    assert!(invalid(|e| e.measured_s = 1.0).contains("measured for only 1s of at least"));
+    assert!(invalid(|e| e.measured_s = 1.0).contains("measured for only 1s of the required"));
 }
 
 #[test]
@@ -122,13 +122,13 @@ fn what_makes_figures_doubtful() {
     };
     assert!(warn(shared).starts_with("other programs use vda: 1.1 of"));
     assert!(warn(|e| e.steal = 0.2).contains("hypervisor"));
-    assert!(warn(|e| e.unseen = 3).contains("3 intervals were not seen"));
-    assert!(warn(|e| e.longest_pause_ns = 3_040_000_000).contains("the load stood still for 3.0 s"));
-    assert!(warn(|e| e.abandoned = 2).contains("never got an answer"));
+    assert!(warn(|e| e.unseen = 3).contains("3 intervals were missed"));
+    assert!(warn(|e| e.longest_pause_ns = 3_040_000_000).contains("the load stopped for 3.0 s"));
+    assert!(warn(|e| e.abandoned = 2).contains("were never answered"));
     assert!(warn(|e| e.not_verified = Some("nothing was verified".into())).contains("verified"));
     let open = OpenLoop { shed: 7, ..OpenLoop::default() };
     let shed = move |e: &mut CellEvidence| e.open_loop = Some(open);
-    assert!(flawed(shed).1.contains("7 operations were given up"));
+    assert!(flawed(shed).1.contains("7 operations were shed"));
     let open = OpenLoop { missed_starts: 9, ..OpenLoop::default() };
     let missed = move |e: &mut CellEvidence| e.open_loop = Some(open);
     assert!(flawed(missed).1.contains("9 operations were still waiting"));

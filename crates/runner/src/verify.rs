@@ -40,7 +40,7 @@ pub fn verify(
         _ => None,
     };
     if content.is_none() && left == Left::Unknown {
-        let why = "what was written could not be followed: nothing was verified".to_owned();
+        let why = "written data could not be tracked: nothing was verified".to_owned();
         return Ok(VerifyOutcome { not_verified: Some(why), ..VerifyOutcome::default() });
     }
     // Data from a client's memory would say nothing about the storage.

@@ -10,7 +10,7 @@ use thiserror::Error;
 pub enum StoreError {
     /// Neither `XDG_DATA_HOME` nor `HOME` is set.
     #[error(
-        "there is no place for results: neither XDG_DATA_HOME nor HOME is set; next: name a file with --results FILE"
+        "no location for results: neither XDG_DATA_HOME nor HOME is set; next: name a file with --results FILE"
     )]
     NoHome,
     /// There is no such file to read.

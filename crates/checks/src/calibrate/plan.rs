@@ -40,7 +40,7 @@ const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub fn of_calibration(request: &CalibrateRequest, cores: u32, clients: u32) -> Result<Plan, CheckError> {
     let (mut plan, _) = parsed(NAME, "{url: 'null:'}", "ops: read, file_size: 4096", (1, 1))?;
     plan.cells.clear();
-    plan.description = Some("what this host could drive at most: loads on targets of its own".to_owned());
+    plan.description = Some("the most that this host can drive: loads on local targets".to_owned());
     for step in super::steps().into_iter().flat_map(Microbenchmark::all_of_step) {
         let Some(mut cell) = planned(step, cores, clients)? else { continue };
         cell.index = u32::try_from(plan.cells.len()).unwrap_or(u32::MAX);

@@ -58,7 +58,7 @@ fn judged(rows: &[&CheckRow]) -> String {
         (true, 0) => "Nothing was checked.".into(),
         (false, 0) => judged,
         (true, _) => "No path was checked to its end.".into(),
-        (false, some) => format!("{judged} {some} more were not checked to their end."),
+        (false, some) => format!("{judged} {some} more were only partly checked."),
     }
 }
 
@@ -232,15 +232,16 @@ pub fn warnings(row: &CheckRow) -> Vec<String> {
         let share = retransmits as f64 / segments.max(1) as f64;
         if share >= LOSSY {
             warnings.push(format!(
-                "{retransmits} TCP segments ({:.1} %) were sent again: the network loses packets",
+                "{retransmits} TCP segments ({:.1} %) were retransmitted: the network loses packets",
                 share * 100.0
             ));
         }
     }
     let unanswered = sum(|phase| phase.unanswered);
     if unanswered > 0 && row.outcome != RowOutcome::Interrupted {
-        warnings
-            .push(format!("{unanswered} operations had no answer long after their phase: something stalls"));
+        warnings.push(format!(
+            "{unanswered} operations had no answer long after their phase: something is stalled"
+        ));
     }
     let reconnects = sum(|phase| phase.reconnects);
     if reconnects > 0 {
@@ -275,7 +276,7 @@ mod tests {
         let cut = || CheckRow::new(path(12), "nfs");
         assert_eq!(working(&[cut()]), "No path was checked to its end.");
         let text = working(&[row(11, 1, |_| {}), cut(), cut()]);
-        assert_eq!(text, "The path works. 2 more were not checked to their end.");
+        assert_eq!(text, "The path works. 2 more were only partly checked.");
     }
 
     #[test]

@@ -133,6 +133,6 @@ fn pairs_that_are_not_there_are_wrong_usage() {
     let hosts = ["a", "b"].map(String::from);
     let error = wanted(&LinkChoice::Named("a:x".into()), &hosts).unwrap_err();
     assert!(error.contains("is none of a, b"), "{error}");
-    assert!(wanted(&LinkChoice::EachPair, &hosts[..1]).unwrap_err().contains("one host has no link"));
+    assert!(wanted(&LinkChoice::EachPair, &hosts[..1]).unwrap_err().contains("a single host has no links"));
     assert_eq!(wanted(&LinkChoice::BothDirections, &hosts).unwrap(), [(0, 1), (1, 0)]);
 }

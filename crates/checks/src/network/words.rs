@@ -23,10 +23,7 @@ pub fn verdict(matrix: &NetworkMatrix, judgement: &NetworkJudgement) -> Vec<Stri
     }
     lines.extend(not_probed(matrix));
     for kind in &judgement.not_judged {
-        lines.push(format!(
-            "{}: too few links to tell which of them is usual; at least 3 are needed",
-            way(*kind)
-        ));
+        lines.push(format!("{}: too few links to compare; at least 3 are needed", way(*kind)));
     }
     lines
 }

@@ -24,7 +24,7 @@ pub fn text(calibration: &Calibration, width: usize) -> String {
         calibration.repetitions,
         calibration.seconds,
     ));
-    out.push_str("What the processors of this client would allow\n");
+    out.push_str("Limits set by this client's processors\n");
     out.push_str(&ceilings(calibration, width));
     out.push('\n');
     for sentence in sentences(calibration) {
@@ -37,7 +37,7 @@ pub fn text(calibration: &Calibration, width: usize) -> String {
     out.push_str("What was measured\n");
     out.push_str(&measures(calibration, width));
     if !calibration.remarks.is_empty() {
-        out.push_str("\nWhat will hold measurements back on this host\n");
+        out.push_str("\nWhat will limit measurements on this host\n");
         calibration.remarks.iter().for_each(|remark| out.push_str(&format!("  {remark}\n")));
     }
     out

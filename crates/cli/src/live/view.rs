@@ -36,7 +36,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &RunProgress, now_ns: u64) {
     let columns = Layout::horizontal([Constraint::Percentage(54), Constraint::Min(20)]).split(rows[2]);
     matrix(frame, columns[0], model);
     notes(frame, columns[1], model);
-    let keys = " q closes this view, the run continues · Ctrl-C ends the cell, keeps it and cleans up";
+    let keys = " q closes only this view · Ctrl-C ends the cell, keeps it and cleans up";
     frame.render_widget(Paragraph::new(keys).style(Style::new().fg(Color::DarkGray)), rows[3]);
 }
 

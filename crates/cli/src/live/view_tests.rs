@@ -81,7 +81,7 @@ fn a_wide_screen_shows_all_of_it() {
         "97 % of its core",
         "cells: 2 of 12 done",
         "no such directory",
-        "q leaves",
+        "q closes",
     ] {
         assert!(screen.contains(text), "{text:?} is missing in\n{screen}");
     }

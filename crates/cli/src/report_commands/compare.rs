@@ -238,7 +238,7 @@ fn load_baseline(text: &str, file: &ResultsFile, whole: bool) -> Result<Document
     let kept = store.baseline(name)?;
     let Some(document) = baseline::document(&kept) else {
         let why = match &kept.content {
-            BaselineContent::Network(_) => "is of a network, and a comparison needs a run",
+            BaselineContent::Network(_) => "is a network baseline, but a comparison needs a run",
             BaselineContent::Run { .. } => "was kept by an earlier version, without what a comparison needs",
         };
         let next = format!("next: manometer show RUN --baseline {name} says which share of it was reached");

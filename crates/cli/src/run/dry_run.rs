@@ -183,9 +183,9 @@ fn written(bytes: &BytesToWrite) -> String {
     if bytes.load_high > 0 {
         let (low, high) = (Size(bytes.load_low).rounded(), Size(bytes.load_high).rounded());
         parts.push(if low == high {
-            format!("{high} by loads whose rate or floor says so")
+            format!("{high} for loads with a given rate or minimum amount")
         } else {
-            format!("{low} to {high} by loads whose rate or floor says so")
+            format!("{low} to {high} for loads with a given rate or minimum amount")
         });
     }
     if bytes.unbounded_cells > 0 {

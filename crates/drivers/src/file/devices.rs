@@ -78,7 +78,7 @@ pub(super) fn is_block(fd: impl AsFd) -> bool {
 /// The error when `O_DIRECT` is not available.
 pub(super) fn no_direct(path: &Path) -> DriverError {
     let text = format!(
-        "{}: this file system or device has no way past the page cache (O_DIRECT): set direct to false",
+        "{}: this file system or device does not support direct I/O (O_DIRECT): set direct to false",
         path.display()
     );
     DriverError::new(ErrorKind::Rejected, text)
@@ -105,7 +105,7 @@ pub(super) fn not_polled(path: &Path, error: &io::Error) -> DriverError {
 /// The message for a misaligned range in direct I/O.
 pub(super) fn misaligned(multiple: u32) -> String {
     format!(
-        "past the page cache (direct) offsets and sizes must be multiples of {multiple} bytes: choose such a block size \
+        "direct I/O needs offsets and sizes that are multiples of {multiple} bytes: choose such a block size \
          and file size, or set direct to false"
     )
 }

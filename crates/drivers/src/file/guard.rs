@@ -40,8 +40,8 @@ pub(super) fn check(path: &Path, destroy: Option<&Path>) -> Result<(), DriverErr
     }
     let Some(found) = found_on(path, device)? else { return Ok(()) };
     let hint = match destroy {
-        Some(named) => format!("--destroy names {}, which is another", named.display()),
-        None => format!("to overwrite it all the same, say --destroy {}", path.display()),
+        Some(named) => format!("--destroy names {}, a different device", named.display()),
+        None => format!("to overwrite it anyway, give --destroy {}", path.display()),
     };
     let text = format!("{} {found}: nothing was written; {hint}", path.display());
     Err(DriverError::new(ErrorKind::Rejected, text))

@@ -277,7 +277,7 @@ impl Connection {
                 Some(kind) => (
                     kind,
                     format!(
-                        "{}, and no answer on later connections within {seconds} s",
+                        "{}, and no reply on new connections within {seconds} s",
                         self.last_loss.borrow()
                     ),
                 ),

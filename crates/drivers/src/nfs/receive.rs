@@ -59,11 +59,10 @@ async fn connect(connection: &Connection) -> Result<Stream, Box<str>> {
     let attempt = connection.reactor.connect(connection.way.remote, &connection.way.options);
     match connection.reactor.timeout_at(end, attempt).await {
         Ok(Ok(stream)) => Ok(stream),
-        Ok(Err(e)) => Err(format!("the connection was lost and cannot be made again: {e}").into()),
+        Ok(Err(e)) => Err(format!("the connection was lost and reconnecting failed: {e}").into()),
         Err(_) => {
             let seconds = limit.as_secs_f64();
-            Err(format!("the connection was lost and no answer to connecting again came within {seconds} s")
-                .into())
+            Err(format!("the connection was lost and reconnecting timed out after {seconds} s").into())
         }
     }
 }

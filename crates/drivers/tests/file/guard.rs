@@ -33,11 +33,11 @@ fn a_file_that_holds_data_must_be_named() {
     fs::OpenOptions::new().write(true).open(&path).unwrap().write_at(b"thesis", 500_000).unwrap();
     let refused = refusal(&path, None).unwrap();
     assert!(refused.contains("is a file that holds data: nothing was written"), "{refused}");
-    assert!(refused.ends_with(&format!("say --destroy {}", path.display())), "{refused}");
+    assert!(refused.ends_with(&format!("give --destroy {}", path.display())), "{refused}");
     // Another file does not match; this one under another name does.
     let other = place.path().join("other");
     fs::write(&other, "").unwrap();
-    assert!(refusal(&path, Some(&other)).unwrap().contains("which is another"));
+    assert!(refusal(&path, Some(&other)).unwrap().contains("a different device"));
     assert!(refusal(&path, Some(&place.path().join("missing"))).is_some());
     let link = place.path().join("link");
     std::os::unix::fs::symlink(&path, &link).unwrap();

@@ -52,7 +52,7 @@ pub fn summary(cells: &[CellComparison], threshold: f64) -> String {
     }
     let unsettled = count(Call::NotComparable);
     if unsettled == total {
-        return "A and B cannot be compared: a single run kept no steady level; repeat the runs, or measure until they are steady"
+        return "A and B cannot be compared: a single run reached no steady level; repeat the runs, or measure until they are steady"
             .into();
     }
     if parts.is_empty() {

@@ -124,7 +124,7 @@ fn badge(view: &CellView) -> String {
 fn without_result(view: &CellView) -> String {
     let text = match (&view.record.failure, view.record.state) {
         (Some(failure), _) => format!("It could not be run: {failure}"),
-        (None, State::Pending) => "This cell was not begun; manometer run --resume continues there.".into(),
+        (None, State::Pending) => "This cell did not start; manometer run --resume continues there.".into(),
         (None, State::Finished) => "This cell is finished, but nothing was stored of it.".into(),
         (None, _) => "This cell did not come to its end, so that there is no result; \
                       what had been stored until then is shown."

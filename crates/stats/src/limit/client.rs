@@ -142,7 +142,7 @@ pub(super) fn of_nothing(host: &Host) -> Option<Found> {
         return None;
     }
     let short = short_of_time(host).map_or_else(String::new, |short| format!("; {short}"));
-    let why = format!("the target does nothing: all that an operation takes is this host's time{short}");
+    let why = format!("the target does no work: the whole cost of an operation is this host's{short}");
     let cause = if short.is_empty() { Cause::WorkerFull } else { Cause::CoresFull };
     found(cause, Confidence::Medium, why, "more jobs (workers), more hosts, or a host with more cores")
 }
@@ -223,7 +223,7 @@ fn unread(host: &Host) -> Option<Found> {
         return None;
     }
     let why = format!(
-        "{} a connection lay unread: data came faster than it was taken",
+        "{} per connection waited unread: data arrived faster than it was read",
         units::Size(path.unread as u64).rounded()
     );
     // If the workers sleep meanwhile, they wait for the rest of their data and are not slow to take it.
@@ -256,6 +256,6 @@ fn ceiling(host: &Host) -> Option<Found> {
     if share < FULL {
         return None;
     }
-    let why = format!("this host made {} of what it could drive when it was calibrated", percent(share));
+    let why = format!("this host made {} of its calibrated limit", percent(share));
     found(Cause::Ceiling, Confidence::Medium, why, "more hosts").map(|found| found.share(share))
 }

@@ -59,8 +59,8 @@ impl Foreign {
 
     /// A finding that the disk's or NIC's capacity for this load alone cannot be determined.
     pub(super) fn found(&self, used: f64, seen: &str) -> Found {
-        let why = format!("{}, and it {seen}: what it gives this load alone cannot be told", self.words);
-        let next = format!("stop what else uses {}, or measure while it is idle", self.place);
+        let why = format!("{}, and it {seen}: its capacity for this load alone is unknown", self.words);
+        let next = format!("stop other users of {}, or measure while it is idle", self.place);
         Found::new(Bound::Unclear, Cause::ForeignLoad, Confidence::High, why, &next)
             .at(self.place.clone())
             .share(used)

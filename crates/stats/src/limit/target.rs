@@ -44,7 +44,7 @@ pub(super) fn first(load: &ObservedLoad) -> Option<Found> {
     let offered = load.offered_ops_per_s?;
     if load.ops_per_s >= offered * RATE_KEPT && load.not_started <= 1.0 - RATE_KEPT {
         let why = format!("the rate asked for ({offered:.0} op/s) was kept");
-        let next = "to find the limit, ask for a higher rate or for none (closed loop)";
+        let next = "to find the limit, use a higher rate or none (closed loop)";
         return found(Bound::None, Cause::Rate, why, next).map(|found| found.share(load.ops_per_s / offered));
     }
     None
@@ -231,7 +231,7 @@ fn depth(host: &Host) -> Option<Found> {
         return Some(found(
             Confidence::High,
             format!(
-                "{many:.0} operations at once, each of which takes {}, of that {} on the way there and back",
+                "{many:.0} operations in flight, each taking {}, of which {} is round-trip time",
                 time(load.latency_s),
                 time(trip)
             ),
@@ -242,7 +242,7 @@ fn depth(host: &Host) -> Option<Found> {
         found(
             confidence,
             format!(
-                "only {many:.0} {} at once, of {} each: that alone makes {:.0} op/s{}",
+                "only {many:.0} {} in flight at {} each: at most {:.0} op/s{}",
                 if many <= 1.0 { "operation" } else { "operations" },
                 time(load.latency_s),
                 many / load.latency_s,
@@ -264,7 +264,7 @@ fn service(host: &Host) -> Found {
             time(path.rtt_s),
             time(path.least_rtt_s)
         );
-        let next = "let this user send echoes (net.ipv4.ping_group_range) and the target answer them; or measure the path \
+        let next = "allow this user to ping (net.ipv4.ping_group_range) and the target to reply; or measure the path \
                     with manometer network";
         return Found::new(Bound::Unclear, Cause::Nothing, Confidence::Low, why, next);
     }
@@ -281,7 +281,7 @@ fn service(host: &Host) -> Found {
 fn on_the_way(host: &Host) -> String {
     let trip = main_path(host).map(round_trip_s).filter(|trip| *trip > 0.0);
     match (host.load.kind, trip) {
-        (TargetMedium::Network, Some(trip)) => format!(", of that {} on the way", time(trip)),
+        (TargetMedium::Network, Some(trip)) => format!(", of which {} in the network", time(trip)),
         _ => String::new(),
     }
 }

@@ -353,7 +353,7 @@ fn too_little_in_flight_is_the_load_itself() {
         (host.load.lanes, host.load.ops_per_s, host.load.latency_s) = (1.0, 199.0, 0.005);
     });
     assert_eq!(finding.confidence, Confidence::High);
-    assert!(finding.sentence.contains("1 operation at once, of 5.0"), "{}", finding.sentence);
+    assert!(finding.sentence.contains("1 operation in flight at 5.0"), "{}", finding.sentence);
     // At any lane count: when the round trip dominates, more concurrency brings more.
     let finding = says(Bound::Tool, Cause::Depth, |host| {
         (host.load.latency_s, host.load.ops_per_s) = (0.0201, 1592.0);

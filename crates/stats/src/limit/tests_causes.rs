@@ -213,7 +213,7 @@ fn too_few_lanes_are_told_with_a_rate_as_without() {
     };
     let finding = says(Bound::Tool, Cause::Depth, open);
     assert!(
-        finding.sentence.starts_with("concurrency-limited: only 1 operation at once"),
+        finding.sentence.starts_with("concurrency-limited: only 1 operation in flight"),
         "{}",
         finding.sentence
     );
@@ -232,7 +232,7 @@ fn a_target_that_only_takes_its_time_is_not_told_from_a_full_one() {
     });
     assert!(finding.confidence < Confidence::High);
     assert!(
-        finding.sentence.contains("whether the target is full or only takes this long"),
+        finding.sentence.contains("whether the target is saturated or just has this latency"),
         "{}",
         finding.sentence
     );
