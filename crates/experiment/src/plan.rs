@@ -263,7 +263,7 @@ pub struct Stages {
     pub measure_at_most_s: f64,
     /// Length of each trial at half and twice the concurrency, after the measurement and its verification, in seconds;
     /// 0 for no trials.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub probe_s: f64,
     /// Whether everything is read and compared once after the measurement.
     pub verify: bool,
