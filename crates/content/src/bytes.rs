@@ -5,29 +5,29 @@ use serde::{Deserialize, Serialize};
 
 use super::is_default;
 
-/// What is written where no check prescribes it.
+/// Content of blocks for which no check prescribes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Content {
-    /// Fresh bytes that no target can compress or find twice, zeros, or a pattern.
+    /// Fresh bytes that can be neither compressed nor deduplicated, zeros, or a pattern.
     #[serde(skip_serializing_if = "is_default")]
     pub kind: ContentKind,
-    /// Of each `chunk_bytes`, the percentage that compresses to nothing (`buffer_compress_percentage`).
+    /// Percentage of each `chunk_bytes` that compresses to nothing (`buffer_compress_percentage`).
     #[serde(skip_serializing_if = "is_default")]
     pub compress_percent: f64,
-    /// 0: the whole block (`buffer_compress_chunk`), in bytes.
+    /// Size of a chunk in bytes (`buffer_compress_chunk`); 0 for the whole block.
     #[serde(skip_serializing_if = "is_default")]
     pub chunk_bytes: u64,
-    /// Percentage of blocks that occur elsewhere too (`dedupe_percentage`).
+    /// Percentage of duplicate blocks (`dedupe_percentage`).
     #[serde(skip_serializing_if = "is_default")]
     pub dedupe_percent: f64,
-    /// The repeated blocks are taken from a working set of this percentage of the region (`dedupe_mode=working_set`), instead of
-    /// repeating what was just written.
+    /// Take duplicates from a working set of this percentage of the region (`dedupe_mode=working_set`) instead of
+    /// repeating recent blocks.
     #[serde(skip_serializing_if = "is_default")]
     pub dedupe_set_percent: Option<f64>,
 }
 
-/// What bytes are made of.
+/// The source of the bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContentKind {
@@ -36,7 +36,7 @@ pub enum ContentKind {
     Fresh,
     /// Zeros.
     Zeros,
-    /// These pieces, repeated from each block's beginning.
+    /// These pieces, repeated from the start of each block.
     Pattern(Vec<PatternPiece>),
 }
 
@@ -46,6 +46,6 @@ pub enum ContentKind {
 pub enum PatternPiece {
     /// Bytes, in hexadecimal digits.
     Hex(String),
-    /// The block's offset in the file, 8 bytes, little endian (`%o`).
+    /// The block's offset in the file, 8 bytes, little-endian (`%o`).
     Offset,
 }

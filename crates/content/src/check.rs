@@ -5,36 +5,36 @@ use serde::{Deserialize, Serialize};
 
 use super::{PatternPiece, is_default};
 
-/// How what is written is marked, and what is read is compared.
+/// How writes are marked and reads compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Check {
     /// The method.
     pub method: CheckMethod,
-    /// Bytes that have a header each (`verify_interval`); 0: the whole block.
+    /// Bytes per header (`verify_interval`); 0 for the whole block.
     #[serde(skip_serializing_if = "is_default")]
     pub interval_bytes: u64,
-    /// The header lies here in its interval, not at its beginning (`verify_offset`), in bytes.
+    /// Offset of the header within its interval, in bytes (`verify_offset`).
     #[serde(skip_serializing_if = "is_default")]
     pub header_offset: u64,
-    /// What blocks hold around their headers, or with [`CheckMethod::Pattern`] wholly (`verify_pattern`).
+    /// Content of blocks around their headers, or of whole blocks with [`CheckMethod::Pattern`] (`verify_pattern`).
     #[serde(skip_serializing_if = "is_default")]
     pub pattern: Vec<PatternPiece>,
-    /// After the writes everything is read and compared (`do_verify`).
+    /// Read and compare everything after the writes (`do_verify`).
     pub after_writes: bool,
-    /// Nothing is written, what an earlier job wrote is compared (`verify_only`).
+    /// Write nothing, and compare what an earlier job wrote (`verify_only`).
     #[serde(skip_serializing_if = "is_default")]
     pub only: bool,
-    /// The job ends with the first block that differs (`verify_fatal`).
+    /// End the job at the first mismatch (`verify_fatal`).
     #[serde(skip_serializing_if = "is_default")]
     pub fatal: bool,
-    /// What was written is read after this many writes (`verify_backlog`); 0: at the end.
+    /// Read back after this many writes (`verify_backlog`); 0: at the end.
     #[serde(skip_serializing_if = "is_default")]
     pub backlog: u64,
-    /// And so much of it at once (`verify_backlog_batch`); 0: all.
+    /// Number of blocks read back at a time (`verify_backlog_batch`); 0: all.
     #[serde(skip_serializing_if = "is_default")]
     pub backlog_batch: u64,
-    /// Blocks that differ are kept in files, as read and as expected (`verify_dump`).
+    /// Save mismatched blocks to files, as read and as expected (`verify_dump`).
     #[serde(skip_serializing_if = "is_default")]
     pub dump: bool,
 }
@@ -60,14 +60,14 @@ impl Default for Check {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckMethod {
-    /// Ours: all bytes are a function of seed, file, offset and generation, and are compared.
+    /// Ours: all bytes are a function of seed, file, offset and generation, and are all compared.
     #[default]
     Fresh,
-    /// A header that only says where the block belongs (`verify=meta`); fio has dropped it.
+    /// A header that only says where the block belongs (`verify=meta`); dropped from fio.
     Meta,
-    /// No header: the pattern is compared.
+    /// No header: only the pattern is compared.
     Pattern,
-    /// The pattern with a header that holds no sum (`pattern_hdr`).
+    /// The pattern with a header without a checksum (`pattern_hdr`).
     PatternHeader,
     /// MD5.
     Md5,
@@ -97,7 +97,7 @@ pub enum CheckMethod {
     Sha3_384,
     /// SHA3-512.
     Sha3_512,
-    /// The header alone, no sum.
+    /// The header alone, without a checksum.
     Null,
 }
 

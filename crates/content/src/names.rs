@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use super::is_default;
 
-/// How files are named. Paths are relative to the target's directory unless they begin with `/`.
+/// How files are named. Paths are relative to the target's directory unless they start with `/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FileNames {
-    /// Directories, of which the n-th worker uses the n-th, in turn; empty: the target's.
+    /// Directories, assigned to workers round-robin; empty for the target's own.
     #[serde(skip_serializing_if = "is_default")]
     pub directories: Vec<String>,
-    /// The names, the same for all workers. Empty: by `format`.
+    /// The names, the same for all workers. If empty, names follow `format`.
     #[serde(skip_serializing_if = "is_default")]
     pub listed: Vec<String>,
-    /// With `$jobname`, `$jobnum` (number of the worker), `$filenum` and `$clientuid`, the host of a fleet, nothing
-    /// without one; empty: `$jobname.$jobnum.$filenum`.
+    /// Format with `$jobname`, `$jobnum` (number of the worker), `$filenum` and `$clientuid`, the host of a fleet,
+    /// empty without one. If empty: `$jobname.$jobnum.$filenum`.
     #[serde(skip_serializing_if = "is_default")]
     pub format: String,
 }
