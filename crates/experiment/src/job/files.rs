@@ -10,24 +10,25 @@ use super::{Amount, is_default};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct JobFiles {
-    /// Their names.
+    /// Names of the files.
     pub names: FileNames,
-    /// Files of each worker (`nrfiles`); 0 means one, or as many as are listed.
+    /// Files per worker (`nrfiles`); 0: one, or as many as are listed.
     #[serde(skip_serializing_if = "is_default")]
     pub count: u32,
-    /// Size of each file in bytes, or the least when `most_bytes` is larger. 0: the region's size divided by the number of files.
+    /// Size of each file in bytes, or the minimum if `most_bytes` is larger. 0: the region's size divided by the
+    /// number of files.
     #[serde(skip_serializing_if = "is_default")]
     pub bytes: u64,
-    /// The largest size; each file's is drawn, by the job's seed.
+    /// Maximum size; each file's size is drawn from the job's seed.
     #[serde(skip_serializing_if = "is_default")]
     pub most_bytes: u64,
-    /// Files that a worker keeps open; 0: all.
+    /// Files each worker keeps open; 0: all.
     #[serde(skip_serializing_if = "is_default")]
     pub open: u32,
-    /// Which file comes next.
+    /// Order in which files are used.
     #[serde(skip_serializing_if = "is_default")]
     pub service: FileService,
-    /// How they come to be.
+    /// How files are created and removed.
     #[serde(skip_serializing_if = "is_default")]
     pub layout: Layout,
 }
@@ -48,17 +49,17 @@ impl JobFiles {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileService {
-    /// One after the other, this many operations each.
+    /// In turn, this many operations each.
     RoundRobin(u32),
-    /// A file is done before the next is begun.
+    /// One file completely before the next.
     Sequential,
-    /// At random, this many operations each.
+    /// Random, this many operations each.
     Random(u32),
-    /// At random, zipf with this theta, this many operations each.
+    /// Zipf-distributed with this theta, this many operations each.
     Zipf(f64, u32),
-    /// At random, pareto with this power, this many operations each.
+    /// Pareto-distributed with this power, this many operations each.
     Pareto(f64, u32),
-    /// At random, normal with this deviation in percent, this many operations each.
+    /// Normally distributed with this deviation in percent, this many operations each.
     Normal(f64, u32),
 }
 
@@ -68,36 +69,37 @@ impl Default for FileService {
     }
 }
 
-/// How files come to be before the load, and go after it.
+/// How files are created before the load and removed after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Layout {
-    /// Files that are missing or too short are made: filled for loads that read or overwrite, otherwise only allocated.
-    /// False: they must be there in full size (`allow_file_create=0`).
+    /// Create files that are missing or too short: filled for loads that read or overwrite, otherwise only
+    /// allocated. False: they must exist in full size (`allow_file_create=0`).
     pub create: bool,
-    /// The load ends when the files are laid out (`create_only`).
+    /// End after laying out the files (`create_only`).
     pub create_only: bool,
-    /// Files are made when the load first opens them, not before (`create_on_open`).
+    /// Create files when the load first opens them, not before (`create_on_open`).
     pub create_on_open: bool,
-    /// A commit follows the creation (`create_fsync`).
+    /// Commit files after creating them (`create_fsync`).
     pub create_fsync: bool,
-    /// What is done to a file's space before it is written (`fallocate`): `none`, `native`, `posix`, `keep`, `truncate`.
+    /// How to allocate a file's space before it is written (`fallocate`): `none`, `native`, `posix`, `keep`,
+    /// `truncate`.
     pub allocate: Allocate,
-    /// Writes go over what is there: a file that is missing is filled before (`overwrite`).
+    /// Overwrite existing data: fill missing files first (`overwrite`).
     pub overwrite: bool,
-    /// Writes go behind what is there (`file_append`).
+    /// Append writes to existing data (`file_append`).
     pub append: bool,
-    /// Reads everything once before the load (`pre_read`).
+    /// Read everything once before the load (`pre_read`).
     pub pre_read: bool,
-    /// Gives up the client's cached pages of the files before the load (`invalidate`).
+    /// Drop the client's cached pages of the files before the load (`invalidate`).
     pub invalidate: bool,
-    /// Advice on how it will be read (`fadvise_hint`): by the pattern, none, or `sequential`, `random`.
+    /// Access advice to the kernel (`fadvise_hint`): by the pattern, none, `sequential` or `random`.
     pub advice: Advice,
-    /// Files are removed when the job is over (`unlink`).
+    /// Remove the files when the job ends (`unlink`).
     pub unlink: bool,
-    /// Files are removed and made again with each loop (`unlink_each_loop`).
+    /// Remove and recreate the files with each loop (`unlink_each_loop`).
     pub unlink_each_loop: bool,
-    /// A device that is mounted may be written (`allow_mounted_write`).
+    /// Allow writing to a mounted device (`allow_mounted_write`).
     pub mounted_device: bool,
 }
 
@@ -121,20 +123,20 @@ impl Default for Layout {
     }
 }
 
-/// What is done to a new file's space.
+/// How a new file's space is allocated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocate {
-    /// Nothing.
+    /// Not allocated.
     None,
-    /// Reserved by fallocate(2), and nothing where that is not supported.
+    /// By fallocate(2); not allocated if that is unsupported.
     #[default]
     Native,
-    /// Reserved by posix_fallocate(3), which writes where fallocate is not supported.
+    /// By posix_fallocate(3), which writes if fallocate is unsupported.
     Posix,
-    /// Reserved behind the file's end (`FALLOC_FL_KEEP_SIZE`).
+    /// By fallocate(2) beyond the end of the file (`FALLOC_FL_KEEP_SIZE`).
     Keep,
-    /// Extended by ftruncate(2): a hole.
+    /// By ftruncate(2): a sparse file.
     Truncate,
 }
 
@@ -142,42 +144,42 @@ pub enum Allocate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Advice {
-    /// Random or sequential, as the pattern is.
+    /// Random or sequential, according to the pattern.
     #[default]
     ByPattern,
     /// None.
     None,
-    /// It will be read in order.
+    /// Sequential reads.
     Sequential,
-    /// It will be read at random.
+    /// Random reads.
     Random,
 }
 
-/// Which part of the files is used, and how much is moved.
+/// Which part of the files is used, and how much data is moved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Region {
-    /// Where it begins, in each file (`offset`).
+    /// Start of the region in each file (`offset`).
     #[serde(skip_serializing_if = "is_default")]
     pub offset: Amount,
-    /// Added for each worker after the first (`offset_increment`).
+    /// Added to the start for each worker after the first (`offset_increment`).
     #[serde(skip_serializing_if = "is_default")]
     pub offset_increment: Amount,
-    /// Offsets that are not whole multiples of this are rounded up (`offset_align`), in bytes; 0: no.
+    /// Round the start up to a multiple of this (`offset_align`), in bytes; 0: no rounding.
     #[serde(skip_serializing_if = "is_default")]
     pub offset_align: u64,
-    /// Size of the region over all files of a worker (`size`); bytes 0: all that is there.
+    /// Size of the region over all files of a worker (`size`); 0 bytes: everything that exists.
     pub size: Amount,
-    /// Moved by one loop, of each worker (`io_size`); bytes 0: as much as the region's size. More than that goes round again.
+    /// Data each worker moves per loop (`io_size`); 0 bytes: the region's size. A larger amount wraps around.
     #[serde(skip_serializing_if = "is_default")]
     pub io_bytes: Amount,
-    /// Operations of one loop at most (`number_ios`); 0: no such limit.
+    /// Maximum operations per loop (`number_ios`); 0: no limit.
     #[serde(skip_serializing_if = "is_default")]
     pub operations: u64,
-    /// Writes go on until the file system is full (`fill_device`).
+    /// Write until the file system is full (`fill_device`).
     #[serde(skip_serializing_if = "is_default")]
     pub fill_device: bool,
-    /// Only zones of the region are used (`zonemode=strided`).
+    /// Use only zones of the region (`zonemode=strided`).
     #[serde(skip_serializing_if = "is_default")]
     pub zones: Option<Zones>,
 }
@@ -197,14 +199,14 @@ impl Default for Region {
     }
 }
 
-/// This many bytes are moved in a zone, then this many are skipped.
+/// Zones: move an amount in one zone, then skip to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Zones {
-    /// Moved in a zone before the next is entered (`zonesize`), in bytes.
+    /// Data to move in a zone before the next (`zonesize`), in bytes.
     pub bytes: u64,
-    /// From one zone's beginning on, operations lie within this (`zonerange`), in bytes.
+    /// Length of a zone, from its start (`zonerange`), in bytes.
     pub range: u64,
-    /// Between the end of one zone's range and the beginning of the next (`zoneskip`), in bytes.
+    /// Gap between the end of one zone and the start of the next (`zoneskip`), in bytes.
     pub skip: u64,
 }

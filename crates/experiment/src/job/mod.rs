@@ -34,34 +34,35 @@ pub use pattern::*;
 pub use report::*;
 pub use summary::WITHOUT_LIMIT_S;
 
-/// One stream of operations for each worker. Operations with their weights, queue depth and workers (`jobs`) stand in the
-/// [`Workload`](crate::Workload).
+/// One stream of operations per worker. The operations with their weights, the queue depth and the number of
+/// workers (`jobs`) are in the [`Workload`](crate::Workload).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Job {
-    /// The job's name, as it stands in names of files and in output; in an experiment file the workload's unless it is given.
+    /// Name of the job in file names and output; in an experiment file it defaults to the workload's.
     #[serde(skip_serializing_if = "is_default")]
     pub name: String,
-    /// Number of the first worker, for names of files, offsets and seeds: a job whose clones are reported one by one is one
-    /// cell a clone.
+    /// Number of the first worker, for file names, offsets and seeds: a job whose clones are reported separately
+    /// has one cell per clone.
     #[serde(skip_serializing_if = "is_default")]
     pub first_number: u32,
-    /// Of all draws of all workers; each worker mixes its number into it. In an experiment file the experiment's unless it is given.
+    /// Seed of all random draws; each worker mixes its number in. In an experiment file it defaults to the
+    /// experiment's.
     #[serde(skip_serializing_if = "is_default")]
     pub seed: u64,
-    /// The files, and how they come to be.
+    /// The files, and how they are created.
     #[serde(skip_serializing_if = "is_default")]
     pub files: JobFiles,
-    /// Which part of them, and how much of it.
+    /// Which part of the files is used, and how much data is moved.
     #[serde(skip_serializing_if = "is_default")]
     pub region: Region,
     /// Which operation comes next, and where.
     #[serde(skip_serializing_if = "is_default")]
     pub pattern: Pattern,
-    /// Sizes of blocks.
+    /// Block sizes.
     #[serde(skip_serializing_if = "is_default")]
     pub block_sizes: BlockSizes,
-    /// How the queue is kept full.
+    /// How the queue is filled.
     #[serde(skip_serializing_if = "is_default")]
     pub queue: Queue,
     /// When written data is made durable.
@@ -70,22 +71,22 @@ pub struct Job {
     /// Rates and pauses.
     #[serde(skip_serializing_if = "is_default")]
     pub pace: Pace,
-    /// What is written.
+    /// Content of writes.
     #[serde(skip_serializing_if = "is_default")]
     pub content: Content,
-    /// Whether, and how, what is read is compared.
+    /// Whether and how reads are verified.
     #[serde(skip_serializing_if = "is_default")]
     pub check: Option<Check>,
-    /// When the job is over.
+    /// When the job ends.
     #[serde(skip_serializing_if = "is_default")]
     pub ending: Ending,
-    /// Operations that are given, not drawn: a file in fio's iolog format, version 2 or 3.
+    /// Operations to replay instead of drawing them: a file in fio's iolog format, version 2 or 3.
     #[serde(skip_serializing_if = "is_default")]
     pub replay: Option<Replay>,
-    /// Files that are written while it runs.
+    /// Log files written while it runs.
     #[serde(skip_serializing_if = "is_default")]
     pub logs: Logs,
-    /// How its figures are shown in fio's shapes.
+    /// How its figures are shown in fio's formats.
     #[serde(skip_serializing_if = "is_default")]
     pub report: Reporting,
     /// Cores and memory of the workers.
@@ -98,11 +99,11 @@ pub struct Job {
 #[serde(default, deny_unknown_fields)]
 #[schemars(bound = "T: Default + Serialize + JsonSchema")]
 pub struct Directions<T> {
-    /// Of reads.
+    /// Value for reads.
     pub read: T,
-    /// Of writes.
+    /// Value for writes.
     pub write: T,
-    /// Of trims.
+    /// Value for trims.
     pub trim: T,
 }
 
@@ -115,7 +116,7 @@ impl<T: Clone> Directions<T> {
 
 /// A size in bytes, or a share of the file or device.
 ///
-/// In files also as a text: `64MiB`, `50%`.
+/// In experiment files also as text: `64MiB`, `50%`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = short::or_text)]
@@ -146,22 +147,22 @@ impl Amount {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Placement {
-    /// Cores on which the workers may run; empty: all that the process may use.
+    /// Cores the workers may run on; empty: all cores the process may use.
     #[serde(skip_serializing_if = "is_default")]
     pub cores: Vec<u32>,
-    /// Each worker gets one of the cores of its own, in turn, instead of all.
+    /// Pin each worker to one of the cores, in turn, instead of allowing all.
     #[serde(skip_serializing_if = "is_default")]
     pub split_cores: bool,
-    /// NUMA nodes on whose cores the workers may run.
+    /// NUMA nodes whose cores the workers may run on.
     #[serde(skip_serializing_if = "is_default")]
     pub numa_nodes: Vec<u32>,
-    /// The workers run on the cores of the NUMA node on which the network card is that the target is reached by.
+    /// Run the workers on the NUMA node of the NIC that reaches the target.
     #[serde(skip_serializing_if = "is_default")]
     pub near_card: bool,
-    /// Where memory comes from, as numactl(8) writes it: `default`, `prefer:0`, `bind:0,1`, `interleave:0-3`, `local`.
+    /// Memory policy, in numactl(8)'s notation: `default`, `prefer:0`, `bind:0,1`, `interleave:0-3`, `local`.
     #[serde(skip_serializing_if = "is_default")]
     pub numa_memory: Option<String>,
-    /// Added to the workers' nice value (nice(2)).
+    /// Increment of the workers' nice value (nice(2)).
     #[serde(skip_serializing_if = "is_default")]
     pub nice: i32,
     /// I/O priority class and level (ioprio_set(2)).

@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{Directions, is_default};
 
-/// How the queue is kept full.
+/// How the queue is filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Queue {
-    /// Operations that are handed over together (`iodepth_batch`, `iodepth_batch_submit`); 0 or 1: one by one.
+    /// Operations to submit together (`iodepth_batch`, `iodepth_batch_submit`); 0 or 1: one at a time.
     pub batch: u32,
-    /// The load goes on when this many operations have ended (`iodepth_batch_complete_min`); 0 or 1: with each.
+    /// Minimum completions to collect at a time (`iodepth_batch_complete_min`); 0 or 1: each.
     pub complete_least: u32,
-    /// And takes at most this many endings at once (`iodepth_batch_complete_max`); 0: all.
+    /// Maximum completions to collect at a time (`iodepth_batch_complete_max`); 0: all.
     pub complete_most: u32,
-    /// Once full, the queue drains to this depth before it is filled again (`iodepth_low`); 0: it is kept full.
+    /// Let a full queue drain to this depth before refilling it (`iodepth_low`); 0: keep it full.
     pub low: u32,
-    /// Operations are submitted by threads of their own, not by the one that collects (`io_submit_mode=offload`).
+    /// Submit operations from separate threads (`io_submit_mode=offload`).
     pub offload: bool,
 }
 
@@ -25,22 +25,22 @@ pub struct Queue {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Commits {
-    /// An fsync after this many writes of the worker (`fsync`); 0 never.
+    /// Writes of the worker between fsyncs (`fsync`); 0: never.
     #[serde(skip_serializing_if = "is_default")]
     pub fsync_every: u32,
-    /// An fdatasync after this many (`fdatasync`); 0 never.
+    /// Writes between fdatasyncs (`fdatasync`); 0: never.
     #[serde(skip_serializing_if = "is_default")]
     pub fdatasync_every: u32,
-    /// A sync_file_range(2) over what was written, after this many writes (`sync_file_range`); 0 never.
+    /// Writes between calls of sync_file_range(2) on the written range (`sync_file_range`); 0: never.
     #[serde(skip_serializing_if = "is_default")]
     pub range_every: u32,
     /// Flags of that call: 1 wait before, 2 write, 4 wait after.
     #[serde(skip_serializing_if = "is_default")]
     pub range_flags: u32,
-    /// An fsync of every file when the writes are done (`end_fsync`).
+    /// Fsync every file after the last write (`end_fsync`).
     #[serde(skip_serializing_if = "is_default")]
     pub at_end: bool,
-    /// An fsync whenever a file is closed (`fsync_on_close`).
+    /// Fsync each file when it is closed (`fsync_on_close`).
     #[serde(skip_serializing_if = "is_default")]
     pub on_close: bool,
 }
@@ -49,52 +49,53 @@ pub struct Commits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pace {
-    /// Of each worker, in each direction.
+    /// Rate of each worker, by direction.
     #[serde(skip_serializing_if = "is_default")]
     pub rates: Directions<Option<Rate>>,
-    /// Starts are independent of each other (`rate_process=poisson`) instead of evenly spaced.
+    /// Poisson arrivals (`rate_process=poisson`) instead of evenly spaced ones.
     #[serde(skip_serializing_if = "is_default")]
     pub poisson: bool,
-    /// The job fails when a direction's rate over a cycle is below this (`rate_min`, `rate_iops_min`).
+    /// Minimum rate of each direction over a cycle, below which the job fails (`rate_min`, `rate_iops_min`).
     #[serde(skip_serializing_if = "is_default")]
     pub least: Directions<Option<Rate>>,
     /// Length of that cycle, in seconds (`rate_cycle`); 0: one.
     #[serde(skip_serializing_if = "is_default")]
     pub cycle_s: f64,
-    /// Pauses between operations.
+    /// Think time between operations.
     #[serde(skip_serializing_if = "is_default")]
     pub think: Option<Think>,
-    /// What was not done in a pause is caught up with afterwards (`rate_ignore_thinktime=0`), else the schedule stands still.
+    /// Catch up after a pause with what was due in it (`rate_ignore_thinktime=0`) instead of pausing the
+    /// schedule.
     #[serde(skip_serializing_if = "is_default")]
     pub pauses_stop_schedule: bool,
 }
 
-/// How much in a second.
+/// A rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rate {
-    /// Bytes a second.
+    /// Bytes per second.
     BytesPerS(f64),
-    /// Operations a second.
+    /// Operations per second.
     OpsPerS(f64),
 }
 
-/// A pause of the whole worker.
+/// Think time of the whole worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Think {
-    /// How long, in seconds (`thinktime`).
+    /// Length of a pause, in seconds (`thinktime`).
     pub pause_s: f64,
-    /// Of that, spent computing instead of sleeping, in seconds (`thinktime_spin`).
+    /// Part of the pause spent computing instead of sleeping, in seconds (`thinktime_spin`).
     #[serde(skip_serializing_if = "is_default")]
     pub spin_s: f64,
-    /// After this many operations (`thinktime_blocks`); 0: one.
+    /// Operations between pauses (`thinktime_blocks`); 0: one.
     #[serde(skip_serializing_if = "is_default")]
     pub after: u32,
-    /// They count when they are begun, not when they have ended (`thinktime_blocks_type=issue`).
+    /// Count operations at their start instead of their completion (`thinktime_blocks_type=issue`).
     #[serde(skip_serializing_if = "is_default")]
     pub count_begun: bool,
-    /// After this many seconds of load instead (`thinktime_iotime`); 0: by operations.
+    /// Seconds of load between pauses, instead of operations (`thinktime_iotime`); 0: count operations.
     #[serde(skip_serializing_if = "is_default")]
     pub after_s: f64,
 }

@@ -10,35 +10,35 @@ use crate::WeightedSize;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pattern {
-    /// In order, or at random.
+    /// Random instead of sequential.
     pub random: bool,
-    /// How many operations follow each other before the next is drawn at random (`randread:8`); 0: one.
+    /// Sequential operations after each random draw (`randread:8`); 0: one.
     #[serde(skip_serializing_if = "is_default")]
     pub run: u32,
-    /// Added to the offset after each operation in order (`read:4k`), in bytes; backwards when below zero. 0: no holes.
+    /// Gap after each sequential operation (`read:4k`), in bytes; negative: backwards. 0: none.
     #[serde(skip_serializing_if = "is_default")]
     pub skip: i64,
-    /// What `run` operations share: one place after the other, or all the same (`rw_sequencer=identical`).
+    /// Offsets within a run of operations: consecutive, or all identical (`rw_sequencer=identical`).
     #[serde(skip_serializing_if = "is_default")]
     pub run_identical: bool,
-    /// Trims a block, then writes it (`rw=trimwrite`); the directions alternate and share a cursor.
+    /// Trim each block, then write it (`rw=trimwrite`); the directions alternate and share a cursor.
     #[serde(skip_serializing_if = "is_default")]
     pub trim_then_write: bool,
-    /// Of operations in a random pattern, the percentage that is random; the others follow their predecessor
+    /// Percentage of random operations in a random pattern; the others follow their predecessor
     /// (`percentage_random`).
     #[serde(skip_serializing_if = "Directions::are_hundred")]
     pub percent_random: Directions<Percent>,
-    /// Random means: each block once before any comes again (`norandommap=0`). Only for even distributions of one block size.
+    /// Visit each block once before any block repeats (`norandommap=0`). Only for the uniform distribution with
+    /// one block size.
     #[serde(skip_serializing_if = "is_default")]
     pub with_repeats: bool,
-    /// How chance is distributed.
+    /// The random distribution.
     #[serde(skip_serializing_if = "is_default")]
     pub distribution: Directions<Distribution>,
-    /// Sizes are drawn by whether the operation is in order (first, `read`) or at random (`write`) instead of by direction
-    /// (`bs_is_seq_rand`).
+    /// Choose sizes by access (sequential: `read`; random: `write`) instead of by direction (`bs_is_seq_rand`).
     #[serde(skip_serializing_if = "is_default")]
     pub sizes_by_order: bool,
-    /// Operations on overlapping ranges are not in flight at once (`serialize_overlap`).
+    /// Never have operations on overlapping ranges in flight together (`serialize_overlap`).
     #[serde(skip_serializing_if = "is_default")]
     pub no_overlap: bool,
 }
@@ -60,18 +60,18 @@ impl Directions<Percent> {
     }
 }
 
-/// How chance is distributed over the region.
+/// Random distribution over the region.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
-    /// Each block as likely as any other.
+    /// Uniform: each block is equally likely.
     #[default]
     Even,
-    /// Zipf with this theta; the favourites are scattered unless a centre is given, a share from 0 to 1.
+    /// Zipf with this theta; popular blocks are scattered unless a centre, from 0 to 1, is given.
     Zipf {
         /// The exponent.
         theta: f64,
-        /// Where the favourites lie.
+        /// Where the popular blocks are.
         #[serde(default, skip_serializing_if = "is_default")]
         centre: Option<f64>,
     },
@@ -83,41 +83,41 @@ pub enum Distribution {
         #[serde(default, skip_serializing_if = "is_default")]
         centre: Option<f64>,
     },
-    /// Normal around the middle, or the centre.
+    /// Normal, around the middle or the given centre.
     Normal {
-        /// In percent of the region.
+        /// Standard deviation, in percent of the region.
         deviation: f64,
-        /// Where the middle lies.
+        /// The centre.
         #[serde(default, skip_serializing_if = "is_default")]
         centre: Option<f64>,
     },
-    /// Stretches of the region, one after the other, each with a share of the operations.
+    /// Consecutive zones of the region, each with a share of the operations.
     Zoned {
-        /// The stretches.
+        /// The zones.
         zones: Vec<Zone>,
     },
 }
 
-/// A stretch of the region and its share of the operations.
+/// A zone of the region and its share of the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Zone {
     /// Share of the operations, in percent.
     pub percent: f64,
-    /// How long it is.
+    /// Length of the zone.
     pub length: super::Amount,
 }
 
-/// Sizes of blocks, for each direction.
+/// Block sizes by direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BlockSizes {
     /// The sizes.
     pub sizes: Directions<SizeChoice>,
-    /// Offsets of random operations are multiples of this (`blockalign`), in bytes; 0: of the smallest size.
+    /// Alignment of random offsets (`blockalign`), in bytes; 0: the smallest size.
     #[serde(skip_serializing_if = "is_default")]
     pub align: Directions<u64>,
-    /// Sizes from a range need not be multiples of the smallest (`bs_unaligned`).
+    /// Allow sizes of a range that are not multiples of the smallest (`bs_unaligned`).
     #[serde(skip_serializing_if = "is_default")]
     pub unaligned: bool,
 }
@@ -134,21 +134,21 @@ impl Default for BlockSizes {
 
 /// One size, or several.
 ///
-/// In files also as a text: `4KiB`.
+/// In experiment files also as text: `4KiB`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = super::short::or_text)]
 pub enum SizeChoice {
-    /// Always this, in bytes.
+    /// A fixed size, in bytes.
     Fixed(u64),
-    /// Any multiple of the least, up to the most; each as likely as any other.
+    /// Any multiple of the minimum up to the maximum, all equally likely.
     Range {
         /// In bytes.
         least: u64,
         /// In bytes.
         most: u64,
     },
-    /// By weight.
+    /// Several sizes by weight.
     Split(Vec<WeightedSize>),
 }
 

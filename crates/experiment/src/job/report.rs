@@ -11,83 +11,83 @@ use super::is_default;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reporting {
-    /// The name that the figures stand under, where it is not the job's (`name` in a section of its own).
+    /// Name shown with the figures, if it differs from the job's (`name` in its own section).
     #[serde(skip_serializing_if = "is_default")]
     pub title: Option<String>,
-    /// What the job is for, in its author's words (`description`).
+    /// Purpose of the job, in its author's words (`description`).
     #[serde(skip_serializing_if = "is_default")]
     pub description: String,
-    /// Number of the group in whose summary it counts, where that is not the number of the group it runs in (`new_group`).
+    /// Group whose summary includes the job, if it differs from the group it runs in (`new_group`).
     #[serde(skip_serializing_if = "is_default")]
     pub group: Option<u32>,
-    /// Percentiles, above 0 and at most 100 (`percentile_list`); empty: the usual seventeen.
+    /// Percentiles, above 0 and up to 100 (`percentile_list`); empty: the usual seventeen.
     #[serde(skip_serializing_if = "is_default")]
     pub percentiles: Vec<f64>,
-    /// No percentiles of the service time (`clat_percentiles=0`).
+    /// Hide percentiles of the service time (`clat_percentiles=0`).
     #[serde(skip_serializing_if = "is_default")]
     pub without_service: bool,
-    /// Percentiles of the response time (`lat_percentiles=1`).
+    /// Show percentiles of the response time (`lat_percentiles=1`).
     #[serde(skip_serializing_if = "is_default")]
     pub response: bool,
-    /// Percentiles of the submission, of which there are no samples here (`slat_percentiles=1`).
+    /// Show percentiles of the submission latency, which has no samples here (`slat_percentiles=1`).
     #[serde(skip_serializing_if = "is_default")]
     pub submission: bool,
-    /// Reads, writes and trims one by one, all together, or both (`unified_rw_reporting`).
+    /// Show reads, writes and trims separately, combined, or both (`unified_rw_reporting`).
     #[serde(skip_serializing_if = "is_default")]
     pub directions: ShownDirections,
-    /// Digits of numbers for people (`significant_figures`); 0: four.
+    /// Significant digits in text output (`significant_figures`); 0: four.
     #[serde(skip_serializing_if = "is_default")]
     pub digits: u32,
-    /// Numbers for people are in bits instead of bytes (`unit_base=1`).
+    /// Show bits instead of bytes in text output (`unit_base=1`).
     #[serde(skip_serializing_if = "is_default")]
     pub bits: bool,
-    /// Numbers for people are in powers of 1000 first, of 1024 in brackets (`kb_base=1000`).
+    /// Show powers of 1000 first in text output, with powers of 1024 in brackets (`kb_base=1000`).
     #[serde(skip_serializing_if = "is_default")]
     pub thousands: bool,
-    /// Response times are not shown (`disable_lat=1`).
+    /// Hide response times (`disable_lat=1`).
     #[serde(skip_serializing_if = "is_default")]
     pub hide_response: bool,
-    /// Service times are not shown (`disable_clat=1`).
+    /// Hide service times (`disable_clat=1`).
     #[serde(skip_serializing_if = "is_default")]
     pub hide_service: bool,
-    /// Throughput over time is not shown (`disable_bw=1`).
+    /// Hide throughput over time (`disable_bw=1`).
     #[serde(skip_serializing_if = "is_default")]
     pub hide_samples: bool,
-    /// The job is not shown at all (`stats=0`).
+    /// Hide the job (`stats=0`).
     #[serde(skip_serializing_if = "is_default")]
     pub hide: bool,
-    /// Disks' use is not shown (`disk_util=0`).
+    /// Hide disk utilisation (`disk_util=0`).
     #[serde(skip_serializing_if = "is_default")]
     pub hide_disks: bool,
-    /// A sample of throughput in bytes is the mean of this many milliseconds (`bwavgtime`); 0: 500.
+    /// Milliseconds per sample of bandwidth (`bwavgtime`); 0: 500.
     #[serde(skip_serializing_if = "is_default")]
     pub bandwidth_sample_ms: u32,
-    /// And one in operations (`iopsavgtime`); 0: 500.
+    /// Milliseconds per sample of IOPS (`iopsavgtime`); 0: 500.
     #[serde(skip_serializing_if = "is_default")]
     pub operations_sample_ms: u32,
-    /// The engine by the name that the job file gives it (`ioengine`).
+    /// Name of the engine in the job file (`ioengine`).
     #[serde(skip_serializing_if = "is_default")]
     pub engine: String,
-    /// The queue depth that the job file asks for, also where the engine has but one operation in flight (`iodepth`).
+    /// Queue depth in the job file, even if the engine has only one operation in flight (`iodepth`).
     #[serde(skip_serializing_if = "is_default")]
     pub depth: u32,
-    /// The job's own options as they were given; secrets are left out.
+    /// The job's own options as given, without secrets.
     #[serde(skip_serializing_if = "is_default")]
     pub options: BTreeMap<String, String>,
-    /// Those that it has from global sections.
+    /// Its options from global sections.
     #[serde(skip_serializing_if = "is_default")]
     pub global_options: BTreeMap<String, String>,
 }
 
-/// Reads, writes and trims one by one, or together.
+/// Whether reads, writes and trims are shown separately or combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShownDirections {
-    /// One by one.
+    /// Separately.
     #[default]
     Apart,
-    /// All together.
+    /// Combined.
     Together,
-    /// One by one, then all together.
+    /// Separately, then combined.
     Both,
 }
