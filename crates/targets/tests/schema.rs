@@ -32,7 +32,11 @@ fn the_checked_in_schema_is_up_to_date() {
         return;
     }
     let kept = std::fs::read_to_string(schema_file()).unwrap();
-    assert_eq!(kept, made, "run with MANOMETER_UPDATE_SCHEMA=1 to write the schema anew");
+    // Two documents of this size side by side help nobody.
+    assert!(
+        kept == made,
+        "run with MANOMETER_UPDATE_SCHEMA=1 to regenerate the schema, and look at the difference"
+    );
 }
 
 #[test]
