@@ -4,26 +4,28 @@ use clap::Args;
 
 use crate::results::{ResultsFile, ResultsFormat};
 
-/// Measures what this client could drive at most, whatever the storage: its processors, its memory, its kernel.
+/// Measures the most that this client can drive, whatever the storage: its processors, its memory, its
+/// kernel.
 ///
-/// NFS and S3 are measured against a simulated array in memory on the loopback interface, in a process beside this one.
-/// The result is kept beside the results file as the calibration of this host, and in it as a run, for `manometer list`, `show`,
-/// `report` and `compare`.
+/// NFS and S3 are measured against a simulated array in memory, in a separate process on the loopback
+/// interface. The result is saved beside the results file as this host's calibration, and stored in it like a
+/// run, for `manometer list`, `show`, `report` and `compare`.
 ///
-/// Exit code: 0 measured, 1 something could not be measured or kept, 2 wrong usage, 129, 130 or 143 interrupted.
+/// Exit code: 0 measured, 1 something could not be measured or stored, 2 wrong usage, 129, 130 or 143
+/// interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct CalibrateArguments {
-    /// Measured seconds of each piece in each repetition
+    /// Measured seconds of each step per repetition
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     pub seconds: f64,
-    /// How often each piece is measured, in turn with the others; their spread is shown
+    /// Number of measurements of each step, alternating with the others; their spread is shown
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repetitions: u32,
-    /// How the kernel is asked for I/O
+    /// How I/O is submitted to the kernel
     #[arg(long, value_name = "KIND", default_value = "auto")]
     pub reactor: reactor::BackendChoice,
-    /// How the result is shown
+    /// Format of the result
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     pub output: ResultsFormat,
     #[command(flatten)]

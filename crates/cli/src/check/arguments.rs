@@ -67,8 +67,8 @@ pub struct CheckArguments {
     /// Measured time of each phase (write, then read); a bare number means seconds
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = bare_seconds, help_heading = "What to check")]
     pub duration: Span,
-    /// Do not try half and twice as much in flight after phases of at least 10 s whose limit is in doubt (a tenth of --duration
-    /// each, at most 3 s, outside the figures; never with --verify)
+    /// Do not try half and twice as much in flight after phases of at least 10 s with a doubtful limit (each
+    /// trial takes a tenth of --duration, at most 3 s, outside the figures; never with --verify)
     #[arg(long, help_heading = "What to check")]
     pub no_probe: bool,
     /// Compare every byte read with what was written
@@ -195,7 +195,7 @@ pub enum CheckFormat {
     Csv,
     /// The same, followed by every measured figure.
     CsvFull,
-    /// Everything, after schemas/check.schema.json.
+    /// Everything, as in schemas/check.schema.json.
     Json,
 }
 

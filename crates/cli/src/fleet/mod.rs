@@ -61,7 +61,7 @@ pub struct FleetArguments {
 /// What to do when a host fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnHostFailure {
-    /// Continue with the others, and report it
+    /// Continue with the others, and report the loss
     GoOn,
     /// Repeat the cell with the others
     RepeatCell,

@@ -9,60 +9,65 @@ use units::{Size, Span};
 use crate::fleet::FleetArguments;
 use crate::results::{ResultsFile, ResultsFormat};
 
-/// Measures the network between the hosts of a fleet, without storage, and names the link that is worse than the others.
+/// Measures the network between the hosts of a fleet, without storage, and names links that are worse than
+/// the others.
 ///
-/// Each pair of hosts moves bytes from memory to memory over TCP, one pair after the other, so that they do not disturb each
-/// other. What the kernel knows of the connections (retransmits, round trip, what held the sender back) is shown with it.
-/// It is kept in the results file as a run is, a cell a link, for `manometer list`, `show`, `report` and `compare`.
+/// Each pair of hosts moves bytes from memory to memory over TCP, one pair at a time, so that pairs do not
+/// disturb each other. The output includes the kernel's view of the connections (retransmits, round-trip
+/// time, what limited the sender). The measurement is stored like a run, with one cell per link, for
+/// `manometer list`, `show`, `report` and `compare`.
 ///
-/// Exit code: 0 no link is degraded, 1 one is or could not be measured, 2 wrong usage, 129, 130 or 143 interrupted.
+/// Exit code: 0 no link is degraded, 1 a link is degraded or could not be measured, 2 wrong usage, 129, 130
+/// or 143 interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct NetworkArguments {
     #[command(flatten)]
     pub fleet: FleetArguments,
-    /// Only these links, from the first host to the second: a:b,c:d
+    /// Measure only these links, from the first host to the second: a:b,c:d
     #[arg(long, value_name = "A:B,…", conflicts_with = "both_directions", help_heading = "Links")]
     pub pairs: Option<String>,
-    /// Each pair in both directions, one after the other; without it from the earlier host to the later
+    /// Measure each pair in both directions, one after the other [default: only from the earlier host to the
+    /// later]
     #[arg(long, help_heading = "Links")]
     pub both_directions: bool,
-    /// Both directions of each pair at the same time as well
+    /// Also measure both directions of each pair at the same time
     #[arg(long, help_heading = "Links")]
     pub duplex: bool,
-    /// TCP connections of a link; several numbers measure it so often
+    /// TCP connections per link; with several numbers, each is a separate measurement
     #[arg(long, value_name = "N,…", default_value = "1,8", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Links")]
     pub streams: Vec<u32>,
-    /// Measured time of each link
+    /// Measured time per link
     #[arg(long, value_name = "DURATION", default_value = "5s", help_heading = "Links")]
     pub duration: Span,
-    /// Time before that is not counted: the connections find their rate
+    /// Ramp before it, which is not counted: the connections reach their rate
     #[arg(long, value_name = "DURATION", default_value = "1s", help_heading = "Links")]
     pub ramp: Span,
-    /// Pairs without a common host at the same time: quicker, and shows what the switches between them can carry together
+    /// Measure pairs without a common host at the same time: faster, and shows what the switches between them
+    /// carry together
     #[arg(long, help_heading = "Links")]
     pub parallel: bool,
-    /// Bytes handed to the kernel at once
+    /// Bytes per system call
     #[arg(long, value_name = "SIZE", default_value = "256KiB", help_heading = "Links")]
     pub block_size: Size,
-    /// Address of a host for the others [default: what its name stands for here, else the one that the host says]; may
-    /// be repeated
+    /// Address at which the other hosts reach a host [default: what its name resolves to here, else the one
+    /// it reports]; may be repeated
     #[arg(long, value_name = "HOST=IP", value_parser = address, help_heading = "Links")]
     pub address: Vec<(String, IpAddr)>,
-    /// First port on which the hosts listen for each other; links at the same time use the next ones
+    /// First port on which the hosts listen for each other; concurrent links use the following ports
     #[arg(long, value_name = "PORT", default_value_t = 18_700, value_parser = clap::value_parser!(u16).range(1024..60_000), help_heading = "Links")]
     pub port: u16,
-    /// How the kernel is asked for I/O
+    /// How I/O is submitted to the kernel
     #[arg(long, value_name = "KIND", default_value = "auto", help_heading = "Links")]
     pub reactor: reactor::BackendChoice,
 
-    /// How the result is shown
+    /// Format of the result
     #[arg(short, long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
     pub output: ResultsFormat,
-    /// Write a picture of the matrix to this file (SVG)
+    /// Write a chart of the matrix to this file (SVG)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub picture: Option<PathBuf>,
-    /// Keep the result under this name: the verdicts of later loads on these hosts know it
+    /// Save the result under this name, for the verdicts of later loads on these hosts
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub save_baseline: Option<String>,
     #[command(flatten)]

@@ -72,7 +72,7 @@ fn share(text: &str) -> Result<Share, String> {
 enum Format {
     /// For people.
     Text,
-    /// One document, after schemas/comparison.schema.json.
+    /// One document, as in schemas/comparison.schema.json.
     Json,
     /// For a merge request.
     Markdown,

@@ -31,7 +31,7 @@ pub enum ResultsFormat {
     /// For people.
     #[default]
     Text,
-    /// One JSON document, after a schema in schemas/.
+    /// One JSON document, as in a schema in schemas/.
     Json,
 }
 

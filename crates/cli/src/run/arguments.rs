@@ -53,8 +53,8 @@ pub struct RunArguments {
     #[arg(long, value_name = "DEVICE")]
     pub destroy: Option<PathBuf>,
 
-    /// After each measurement try half and twice as much in flight for so long each, outside of the figures: what the verdict then
-    /// says of the limit was tried, not inferred [without a value: 5s]
+    /// After each measurement, try half and twice as much in flight for this long each, outside the figures:
+    /// the verdict on the limit then rests on a test, not on inference [without a value: 5s]
     #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "5s", conflicts_with = "resume")]
     pub probe: Option<Span>,
 
