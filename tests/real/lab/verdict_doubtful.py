@@ -102,7 +102,7 @@ def takes_its_time(lab: Lab) -> dict[str, Any]:
     """Eight operations at once, to an array that takes 20 ms for each, however many they are."""
     with ground(lab) as at:
         found = limit(lab, at.near, at.array("*/nfs=latency:20ms"), READ)
-        both = "full or only takes this long" in found["sentence"]
+        both = "saturated or just has this latency" in found["sentence"]
         return found | {"named": both and found["confidence"] != "high"}
 
 
