@@ -138,7 +138,12 @@ for _ in range(1500):
     time.sleep(0.02)
 print(name, "sees", sorted(seen))
 count(1, 0)
-time.sleep(0.2)
+# None leaves before the others have seen it, however late they start.
+(place / f"saw-{{name}}").touch()
+for _ in range(1500):
+    if len(list(place.glob("saw-*"))) >= wanted:
+        break
+    time.sleep(0.02)
 mark.unlink()
 """
         texts = {Entry(name): "wanted = 2" + text for name in "ab"}
