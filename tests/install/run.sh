@@ -20,7 +20,7 @@ debian=$cache/$SUITE-$(cksum <<<"$INCLUDED" | cut -d' ' -f1).tar
 # Parallel runs take turns here, so that it is made once.
 exec 9>"$cache/lock-install"
 flock 9
-if [ ! -e "$debian" ]; then
+if [ ! -f "$debian" ]; then
     if ! command -v mmdebstrap >/dev/null; then
         echo "installing mmdebstrap"
         apt-get update -qq
@@ -30,9 +30,12 @@ if [ ! -e "$debian" ]; then
     echo "making a minimal Debian ($SUITE)"
     # From where this machine has its own packages, if it is a Debian of that name.
     mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $SUITE" 'Label: Debian' 'Created-By: Packages' | sort -u | head -n 1)
-    mmdebstrap --quiet --variant=minbase --dpkgopt=force-unsafe-io --include="$INCLUDED" "$SUITE" "$debian.new" \
+    rm -rf "$debian.new"
+    # The format is named: mmdebstrap would make a directory of a name that does not end in .tar.
+    mmdebstrap --quiet --format=tar --variant=minbase --dpkgopt=force-unsafe-io --include="$INCLUDED" "$SUITE" "$debian.new" \
         "${mirror:-http://deb.debian.org/debian}" 2>"$cache/mmdebstrap.log" ||
-        { rm -f "$debian.new"; tail "$cache/mmdebstrap.log" >&2; die "mmdebstrap failed"; }
+        { rm -rf "$debian.new"; tail "$cache/mmdebstrap.log" >&2; die "mmdebstrap failed"; }
+    rm -rf "$debian"
     mv "$debian.new" "$debian"
 fi
 flock -u 9
