@@ -124,7 +124,7 @@ fn the_flag_asks_for_it_and_what_cannot_be_probed_says_why() {
     let verified = plain.replace("file_size: 1MiB", "file_size: 1MiB, verify: true");
     let ended = with(&lab, &verified, "--probe=1s");
     assert_eq!(ended.code, Some(0), "{ended:#?}");
-    assert!(ended.stderr.contains("no probe: its data is compared"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no probe: its data is verified"), "{}", ended.stderr);
     with(&lab, &plain, "--probe=500ms").assert_one_line(2, &["--probe=500ms", "at least one second"]);
     let short = lab.run(&experiment("latency=1ms", "").replace("probe: 2s", "probe: 10ms"));
     assert_eq!(short.code, Some(2), "{short:#?}");
