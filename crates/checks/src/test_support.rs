@@ -42,7 +42,7 @@ pub fn phase(kind: OpKind, bytes: u64) -> PhaseFigures {
         },
         limit: Some(finding(
             Bound::Target,
-            "target-bound: operations take 2 ms, of which 150 µs in the network",
+            "target-bound: operations take 2 ms, of which 150 µs is round-trip time",
         )),
         ..PhaseFigures::default()
     }

@@ -281,7 +281,7 @@ fn service(host: &Host) -> Found {
 fn on_the_way(host: &Host) -> String {
     let trip = main_path(host).map(round_trip_s).filter(|trip| *trip > 0.0);
     match (host.load.kind, trip) {
-        (TargetMedium::Network, Some(trip)) => format!(", of which {} in the network", time(trip)),
+        (TargetMedium::Network, Some(trip)) => format!(", of which {} is round-trip time", time(trip)),
         _ => String::new(),
     }
 }

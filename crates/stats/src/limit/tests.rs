@@ -78,7 +78,7 @@ fn with_room_everywhere_it_is_the_target() {
     assert_eq!(finding.confidence, Confidence::Medium);
     assert!(finding.sentence.contains("client and network have time left"), "{}", finding.sentence);
     assert!(finding.sentence.contains("more lanes would show"), "{}", finding.sentence);
-    assert!(finding.sentence.contains("100 ms, of that 150"), "{}", finding.sentence);
+    assert!(finding.sentence.contains("100 ms, of which 150"), "{}", finding.sentence);
     let names: Vec<&str> = finding.evidence.iter().map(|row| row.name.as_str()).collect();
     assert!(
         names.contains(&"busiest worker") && names.contains(&"card eth0") && names.contains(&"lanes"),

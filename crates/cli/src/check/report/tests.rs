@@ -146,7 +146,7 @@ fn the_table_shows_figures_causes_and_the_verdict() {
         "  nfs 192.168.170.12: no answer within 10 s",
         "Verdict: 3 of 4 paths are broken",
         "\nBest figures: nfs read 4.0 GB/s through 192.168.170.11, nfs write 3.1 GB/s through",
-        "\n  limit: target-bound: operations take 2 ms, of which 150 µs in the network\n",
+        "\n  limit: target-bound: operations take 2 ms, of which 150 µs is round-trip time\n",
         "\n  next: look at the target",
         "    nfs read           seen                  limit from  says\n",
         "    busiest worker     30 % of a core        90 %        has time left\n",
