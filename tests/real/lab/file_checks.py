@@ -142,7 +142,7 @@ def full_disk(lab: Lab, report: Report) -> None:
         load = "ops: write, block_size: 64KiB, queue_depth: 4, file_size: 64MiB"
         outcome = start(manometer, f"file://{disk}", load).finish()
         report.equal("too large a data set is refused before it begins", outcome.code, 1)
-        report.contains("with what there is", outcome.stderr, ["takes 64.0 MiB", "are free", "next: make it smaller"])
+        report.contains("with what there is", outcome.stderr, ["takes 64.0 MiB", "are free", "next: use fewer or smaller files"])
         outcome = start(manometer, f"file://{disk}", load, "--no-preflight").finish()
         report.equal("too large a data set fails", outcome.code, 1)
         said = outcome.stderr + outcome.stdout
