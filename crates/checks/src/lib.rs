@@ -10,6 +10,7 @@ mod calibrate;
 mod cell_measure;
 mod check;
 mod error;
+mod measurement_start;
 mod network;
 mod reactor_facts;
 mod site;

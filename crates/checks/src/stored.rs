@@ -8,40 +8,12 @@ use fleet::probe::HostSample;
 use jiff::Timestamp;
 use metrics::Interval;
 use runner::{Events, MEASURE, Recorder, StopToken, timestamp};
-use store::{CellRecord, CellResult, HostRecord, RunRecord, State, Store, StoreError, Validity, Verdict};
+use store::{
+    CellRecord, CellResult, HostRecord, MADE_BY, RunMaker, RunRecord, State, Store, StoreError, Validity,
+    Verdict,
+};
 
 use crate::error::CheckError;
-
-/// The command behind a run without an experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunMaker {
-    /// The paths to storage.
-    Check,
-    /// The links between hosts.
-    Network,
-    /// This host alone.
-    Calibrate,
-}
-
-impl RunMaker {
-    /// The command name, which identifies the run.
-    pub const fn command(self) -> &'static str {
-        match self {
-            Self::Check => "check",
-            Self::Network => "network",
-            Self::Calibrate => "calibrate",
-        }
-    }
-
-    /// What it produces, for messages.
-    const fn noun(self) -> &'static str {
-        match self {
-            Self::Check => "check",
-            Self::Network => "network test",
-            Self::Calibrate => "calibration",
-        }
-    }
-}
 
 /// Opens the results file before anything is created: the named one, else the user's.
 ///
@@ -62,7 +34,7 @@ pub fn record(
     mut facts: Vec<(&str, String)>,
     command: &str,
 ) -> RunRecord {
-    facts.push((runner::MADE_BY, maker.command().to_owned()));
+    facts.push((MADE_BY, maker.command().to_owned()));
     RunRecord {
         id: id.to_owned(),
         name: plan.name.clone(),
@@ -161,14 +133,19 @@ impl StoredRun {
     }
 
     fn end(self, state: State, events: &dyn Events) {
-        let Some(mut recorder) = self.recorder else { return };
-        recorder.finish_run(state);
-        match recorder.failure() {
-            None => events.note(&format!("kept as run {} in {}", self.id, self.path.display())),
-            Some(why) => {
-                events.warn(&format!("the {} is not kept as a whole: {why}", self.maker.noun()));
-            }
+        let (id, path, noun) = (self.id.clone(), self.path.clone(), self.maker.noun());
+        match self.close(state) {
+            Ok(true) => events.note(&format!("kept as run {id} in {}", path.display())),
+            Ok(false) => {}
+            Err(why) => events.warn(&format!("the {noun} is not kept as a whole: {why}")),
         }
+    }
+
+    /// Ends the run; `false` if nothing is stored. An error says what could not be written, now or before.
+    fn close(self, state: State) -> Result<bool, String> {
+        let Some(mut recorder) = self.recorder else { return Ok(false) };
+        recorder.finish_run(state);
+        recorder.failure().map_or(Ok(true), Err)
     }
 }
 
@@ -185,9 +162,7 @@ pub fn keep_failure(
     let kept =
         StoredRun::begin(store, maker, record).map_err(|error| error.to_string()).and_then(|mut run| {
             run.event("error", &error.to_string());
-            let Some(mut recorder) = run.recorder else { return Ok(()) };
-            recorder.finish_run(state);
-            recorder.failure().map_or(Ok(()), Err)
+            run.close(state)
         });
     if let Err(why) = kept {
         events.warn(&format!("the {} is not kept: {why}", maker.noun()));

@@ -13,8 +13,8 @@ use crate::kind::{TargetKind, kind_of};
 use crate::plan::{Arrivals, Cell, Plan, Prepare, SteadyRule, Study};
 use crate::read::shortest;
 
-/// Maximum warm-up of each trial in a study, as a share of its length.
-const TRIAL_WARM_UP: f64 = 0.25;
+/// Warm-up of each trial in a study (its maximum) or of a probe, as a share of its length.
+pub const TRIAL_WARM_UP: f64 = 0.25;
 
 /// Measurements in a sweep that chooses its own rates: a closed loop and ten steps.
 const SWEEP_POINTS: usize = 11;
@@ -259,7 +259,6 @@ fn group_of(cell: &Cell) -> Option<u32> {
 fn cell_seconds(cell: &Cell) -> (f64, f64) {
     let stages = &cell.stages;
     // Two trials, each with its warm-up.
-    let probe_s = 2.0 * (1.0 + TRIAL_WARM_UP) * stages.probe_s;
     let trial = |seconds: f64| trial_seconds(cell, seconds);
     match &cell.study {
         Some(Study::Sweep { rates_ops_per_s, point_s }) => {
@@ -276,12 +275,12 @@ fn cell_seconds(cell: &Cell) -> (f64, f64) {
         }
         None if let Some(job) = cell.workload.stream() => jobs::seconds(cell, job),
         None if cell.steady == SteadyRule::None => {
-            let seconds = stages.warm_up_s + stages.measure_at_least_s + probe_s;
+            let seconds = stages.warm_up_s + stages.measure_at_least_s + stages.probing_s();
             (seconds, seconds)
         }
         None => {
             let least = stages.measure_at_least_s.max(shortest(&cell.steady));
-            let besides = stages.warm_up_s + probe_s;
+            let besides = stages.warm_up_s + stages.probing_s();
             (besides + least, besides + stages.measure_at_most_s)
         }
     }

@@ -38,7 +38,7 @@ mod url;
 pub use brief::{BriefExperiment, BriefText};
 pub use convert::convert;
 pub use fault::{Diagnostic, Diagnostics, MAX_FAULTS, hide_passwords, shown_line};
-pub use figures::{BytesToWrite, CellFigures, DataSetFigures};
+pub use figures::{BytesToWrite, CellFigures, DataSetFigures, TRIAL_WARM_UP};
 pub use fleet::{
     FailurePolicy, Fleet, HostValueError, Launcher, MAX_HOSTS, Pods, Sharing, bare_host, escape_braces,
     host_list, host_port,
@@ -51,6 +51,7 @@ pub use nearest::{hint, nearest};
 pub use option::{OptionCheck, OptionHelp, OptionKind, OptionValue, TargetOptions};
 pub use parse::{decode, parse};
 pub use plan::*;
+pub use read::SHORTEST_PROBE_S;
 pub use schema::schema;
 pub use source::{Settings, SourceText};
 pub use text_fault::TextFault;

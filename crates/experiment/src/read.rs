@@ -19,6 +19,8 @@ mod url;
 mod weights;
 mod workload;
 
+pub use stages::SHORTEST_PROBE_S;
+
 pub(crate) use fleet::fleet;
 pub(crate) use gate::gate;
 pub(crate) use hosts::Hosts;

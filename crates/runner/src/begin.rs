@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use experiment::Plan;
 use provision::{Journal, Run, RunId, RunIdError};
-use store::{Baseline, CellRecord, MADE_BY, RunRecord, State, Store};
+use store::{Baseline, CellRecord, MADE_BY, RunMaker, RunRecord, State, Store};
 use targets::Finding;
 
 use super::baseline;
@@ -91,11 +91,7 @@ pub fn resume(
         )));
     }
     if let Some(maker) = record.environment.facts.get(MADE_BY) {
-        let what = match maker.as_str() {
-            "network" => "network test",
-            "calibrate" => "calibration",
-            other => other,
-        };
+        let what = RunMaker::of_command(maker).map_or(maker.as_str(), |known| known.noun());
         return Err(usage(format!(
             "run {} is a {what}: only runs of experiments can be resumed; next: start again with `manometer {maker}`",
             record.id

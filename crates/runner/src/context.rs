@@ -80,6 +80,12 @@ impl From<store::StoreError> for CellFailure {
     }
 }
 
+impl From<experiment::HostValueError> for CellFailure {
+    fn from(error: experiment::HostValueError) -> Self {
+        CellFailure::Failed(error.to_string())
+    }
+}
+
 /// A stage of a cell, about to be run.
 pub struct CellStage<'a> {
     /// The cell.

@@ -73,6 +73,5 @@ pub use preflight::{Preflight, TargetLook, preflight};
 pub use recorder::Recorder;
 pub use stages::{MEASURE, PREPARE, VERIFY, record as stage_record, warm_up as warm_up_record};
 pub use stop::{Governed, StopReason, StopToken};
-pub use store::MADE_BY;
 pub use summary::{cell_count, in_a_line, success};
 pub use verdict::{WIDEST_INTERVAL, uncertain};

@@ -379,8 +379,8 @@ fn expected_s(cell: &Cell) -> f64 {
         // The duration of a job without a runtime is unknown.
         None if load::limit_s(cell) >= WITHOUT_LIMIT_S => 0.0,
         None => {
-            let probe_s = 2.5 * stages.probe_s;
-            stages.warm_up_s + f64::midpoint(stages.measure_at_least_s, load::limit_s(cell)) + probe_s
+            let measure_s = f64::midpoint(stages.measure_at_least_s, load::limit_s(cell));
+            stages.warm_up_s + measure_s + stages.probing_s()
         }
         Some(Study::Find { trial_s, .. }) => EXPECTED_TRIALS * trial_s * 1.25,
         Some(Study::Sweep { rates_ops_per_s, point_s }) => {

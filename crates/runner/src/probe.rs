@@ -1,7 +1,7 @@
 //! After a measurement, tries half and twice as much in flight, outside the figures, as evidence for the verdict.
 
 use engine::StageResult;
-use experiment::{Arrivals, Cell};
+use experiment::{Arrivals, Cell, TRIAL_WARM_UP};
 use fleet::StageRequest;
 use host::load;
 use metrics::Interval;
@@ -9,8 +9,6 @@ use stats::limit::{Probe, ProbePoint};
 
 /// Maximum operations in flight per worker.
 const MOST_LANES: u32 = 65_536;
-/// Warm-up of a trial, as a share of its measured length: connections open, windows grow.
-const WARM_UP: f64 = 0.25;
 /// Length of a check's trials, as a share of its phases' length.
 const OF_A_PHASE: f64 = 0.1;
 /// Their maximum length, in seconds.
@@ -121,7 +119,7 @@ pub fn carry_out(
         let request = StageRequest {
             arrivals: load.arrivals.clone(),
             queue_depth: Some(load.queue_depth),
-            warm_up_s: seconds * WARM_UP,
+            warm_up_s: seconds * TRIAL_WARM_UP,
             limit_s: seconds,
             ..request.clone()
         };

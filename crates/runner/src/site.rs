@@ -43,10 +43,7 @@ impl Site {
     pub fn open(context: &Context, cell: &Cell) -> Result<Self, CellFailure> {
         let id = context.next_site();
         let members = context.host_group.alive();
-        let openings = context
-            .approach()
-            .openings(cell, id, &members)
-            .map_err(|error| CellFailure::Failed(error.to_string()))?;
+        let openings = context.approach().openings(cell, id, &members)?;
         let answers = context.host_group.open(openings);
         let sharing = context.sharing();
         let mut site = Self { id, facts: Vec::new(), shared: sharing != Sharing::Own };
@@ -193,10 +190,7 @@ impl Site {
     pub fn of_lost(context: &Context, cell: &Cell, lost: usize) -> Result<Self, CellFailure> {
         let id = context.next_site();
         let members = context.host_group.alive();
-        let mut openings = context
-            .approach()
-            .openings(cell, id, &members)
-            .map_err(|error| CellFailure::Failed(error.to_string()))?;
+        let mut openings = context.approach().openings(cell, id, &members)?;
         openings.truncate(1);
         if openings.is_empty() {
             return Err(CellFailure::Failed("no host is left".to_owned()));
@@ -249,10 +243,7 @@ impl Site {
         }
         for member in lost {
             let id = context.next_site();
-            let mut opening = context
-                .approach()
-                .openings(cell, id, &[member])
-                .map_err(|error| CellFailure::Failed(error.to_string()))?;
+            let mut opening = context.approach().openings(cell, id, &[member])?;
             opening.iter_mut().for_each(|(at, _)| *at = heir);
             let site = Self { id, facts: vec![(heir, SiteFacts::default())], shared: false };
             site.settle(context, context.host_group.open(opening))?;

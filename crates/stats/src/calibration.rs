@@ -1,6 +1,7 @@
 //! The most that a host could drive, as measured by `manometer calibrate`. Results are judged against it.
 
 use serde::{Deserialize, Serialize};
+use units::{ByteRate, OpRate};
 
 /// Version of `schemas/calibration.schema.json`. Adding a field does not raise it; removing or redefining one does.
 pub const CALIBRATION_VERSION: u32 = 1;
@@ -63,6 +64,18 @@ pub enum CalibrationUnit {
     OpsPerS,
     /// Nanoseconds.
     Nanoseconds,
+}
+
+impl CalibrationUnit {
+    /// A value with its unit, for people.
+    pub fn text(self, value: f64) -> String {
+        match self {
+            CalibrationUnit::BytesPerS => ByteRate(value).to_string(),
+            CalibrationUnit::OpsPerS => OpRate(value).to_string(),
+            CalibrationUnit::Nanoseconds if value < 1000.0 => format!("{value:.1} ns"),
+            CalibrationUnit::Nanoseconds => units::latency(value as u64),
+        }
+    }
 }
 
 /// Several measurements of the same quantity.

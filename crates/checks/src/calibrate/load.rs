@@ -9,7 +9,6 @@ use experiment::Cell;
 use fleet::{HostGroup, HostRefusal, StageRequest, StageTask, StageUpdate};
 use host::LocalExecutor;
 use provision::{Journal, Run, RunId};
-use reactor::clock;
 use runner::StopToken;
 use targets::{HeldSecrets, Patience};
 
@@ -19,6 +18,7 @@ use super::plan;
 use super::stored::StoredCalibration;
 use super::{CalibrateRequest, WARM_UP};
 use crate::error::CheckError;
+use crate::measurement_start::MeasurementStart;
 use crate::site::{OpenSite, SiteOpening};
 
 /// Seed of all payload: every calibration moves the same bytes.
@@ -137,15 +137,15 @@ impl LoadRunner {
         block: BlockSize,
     ) -> Result<RepetitionResult, CheckError> {
         self.stored.begin(step);
-        let mut began_ns = None;
+        let mut start = MeasurementStart::default();
         let ran = site.run(request, &self.stop, &mut |seen| match seen {
             StageUpdate::Whole(interval) => {
-                began_ns.get_or_insert_with(|| clock::now_ns().saturating_sub(interval.length_ns));
+                start.interval(interval);
                 self.stored.interval(step, interval);
             }
             StageUpdate::Sample { sample, .. } => {
-                if let Some(began_ns) = began_ns {
-                    self.stored.sample(step, clock::now_ns().saturating_sub(began_ns), sample);
+                if let Some(at_ns) = start.elapsed_ns() {
+                    self.stored.sample(step, at_ns, sample);
                 }
             }
             StageUpdate::Part { .. } => {}

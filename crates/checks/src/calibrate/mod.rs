@@ -20,10 +20,11 @@ use std::time::Duration;
 use ::provision::RunId;
 use ::runner::{Events, RunEvent, StopToken, timestamp};
 use stats::{CALIBRATION_VERSION, Calibration};
+use store::RunMaker;
 
 use crate::error::CheckError;
 use crate::reactor_facts::ReactorFacts;
-use crate::stored::{RunMaker, StoredRun};
+use crate::stored::StoredRun;
 use array_process::ArrayProcess;
 use load::{LoadRunner, interrupted};
 pub use microbenchmarks::{BlockSize, Microbenchmark, RepetitionResult, gather};

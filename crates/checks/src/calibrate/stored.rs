@@ -12,7 +12,6 @@ use runner::bottleneck::own_host;
 use runner::{Events, StopToken, timestamp};
 use stats::{Calibration, Window};
 use store::{CellRecord, State};
-use units::{ByteRate, OpRate};
 
 use super::WARM_UP;
 use super::microbenchmarks::{BlockSize, Microbenchmark};
@@ -88,9 +87,8 @@ impl StoredCalibration {
         load.intervals += 1;
         load.length_ns += interval.length_ns;
         run.interval(load.index, &interval);
-        let length_ns = load.repetition.length_ns + interval.length_ns;
         load.repetition.merge(&interval);
-        load.repetition.length_ns = length_ns;
+        load.repetition.length_ns += interval.length_ns;
     }
 
     /// Stores a sample of this host; `since_ns` counts from the start of the repetition's first interval.
@@ -176,11 +174,7 @@ impl StoredLoad {
 
 /// `12.1 GB/s (11.9 GB/s to 12.4 GB/s)`: the median of the repetitions, with the min and the max.
 fn words(measure: &stats::CalibrationMeasure) -> String {
-    let one = |value: f64| match measure.unit {
-        stats::CalibrationUnit::BytesPerS => ByteRate(value).to_string(),
-        stats::CalibrationUnit::OpsPerS => OpRate(value).to_string(),
-        stats::CalibrationUnit::Nanoseconds => format!("{value:.1} ns"),
-    };
+    let one = |value: f64| measure.unit.text(value);
     let spread = &measure.by_clock;
     format!("{} ({} to {})", one(spread.median), one(spread.low), one(spread.high))
 }

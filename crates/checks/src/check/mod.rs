@@ -25,6 +25,7 @@ use host::LocalExecutor;
 use provision::{Journal, Run, RunId};
 use runner::bottleneck::Alone;
 use runner::{Events, StopReason, StopToken, timestamp};
+use store::RunMaker;
 use targets::{HeldSecrets, Patience, Secrets};
 
 pub use paths::SlowPath;
@@ -36,7 +37,7 @@ pub use verdict::{BestFigure, CheckVerdict, judge_check};
 use crate::error::CheckError;
 use crate::reactor_facts::ReactorFacts;
 use crate::site::SiteOpening;
-use crate::stored::{RunMaker, keep_failure};
+use crate::stored::keep_failure;
 use demo::DemoArray;
 use provisioned::Provisioned;
 use row::CheckPhase;

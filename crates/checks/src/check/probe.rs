@@ -1,12 +1,12 @@
 //! The probe of a phase: tries half and twice as much in flight after both phases of a row, outside their figures.
 
 use experiment::Cell;
-use fleet::{StageRequest, StageTask, StageUpdate};
+use fleet::{StageRequest, StageUpdate};
 use host::load;
 use metrics::{Interval, SeriesPoint};
 use runner::RunEvent;
 use runner::probe::{ProbePlan, carry_out, point};
-use stats::limit::{decide, is_open};
+use stats::limit::{decide, is_undecided};
 
 use super::row::{CheckPhase, PhaseFigures};
 use super::stage::PhaseRunner;
@@ -17,7 +17,7 @@ impl PhaseRunner<'_> {
     /// it again.
     pub fn probe(&mut self, site: &OpenSite<'_>, cell: &Cell, phase: CheckPhase, figures: &mut PhaseFigures) {
         let seconds = cell.stages.probe_s;
-        let open = figures.limit.as_ref().filter(|limit| is_open(limit)).cloned();
+        let open = figures.limit.as_ref().filter(|limit| is_undecided(limit)).cloned();
         let Some(limit) = open.filter(|_| seconds > 0.0 && figures.failed() == 0) else { return };
         let label = format!("{} {} probe", self.label, phase.name());
         let workload = &cell.workload;
@@ -25,12 +25,8 @@ impl PhaseRunner<'_> {
         let rates: Vec<f64> = figures.seconds.iter().map(SeriesPoint::ops_per_s).collect();
         let half_width = stats::estimate(&rates).relative_half_width();
         let before = point((&figures.total, figures.window_ns), lanes, &workload.arrivals, half_width);
-        let task = match phase {
-            CheckPhase::Write => StageTask::Write,
-            CheckPhase::Read => StageTask::Read,
-        };
         let queue_depth = Some(workload.queue_depth);
-        let request = StageRequest { queue_depth, ..StageRequest::to_the_end(site.id, task) };
+        let request = StageRequest { queue_depth, ..StageRequest::to_the_end(site.id, phase.task()) };
         let (events, stop) = (self.events, self.stop);
         let mut run = |_, request: StageRequest, each: &mut dyn FnMut(&Interval)| {
             events.event(RunEvent::PhaseBegan { label: &label, window: load::duration(request.limit_s) });

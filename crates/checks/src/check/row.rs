@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use drivers::ReconnectReason;
+use fleet::StageTask;
 use fleet::probe::{CardFacts, CoreLoad};
 use metrics::{ErrorKind, Interval, OpStats, SeriesPoint};
 use stats::limit::{ALL_FULL, Bottleneck};
@@ -25,6 +26,14 @@ impl CheckPhase {
         match self {
             Self::Write => "write",
             Self::Read => "read",
+        }
+    }
+
+    /// What its stages are asked to do.
+    pub(super) const fn task(self) -> StageTask {
+        match self {
+            Self::Write => StageTask::Write,
+            Self::Read => StageTask::Read,
         }
     }
 

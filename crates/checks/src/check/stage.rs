@@ -6,10 +6,9 @@ use drivers::{SessionFacts, Sink};
 use engine::{DataSet, StageResult};
 use experiment::Cell;
 use fleet::probe::{card_of, core_loads};
-use fleet::{HostGroup, HostRefusal, StageRequest, StageTask, StageUpdate};
+use fleet::{HostGroup, HostRefusal, StageRequest, StageUpdate};
 use host::load;
 use metrics::{Interval, SeriesPoint};
-use reactor::clock;
 use runner::bottleneck::{Alone, HostEvidence};
 use runner::{Events, RunEvent, StopToken};
 use stats::limit::{Bottleneck, Bound};
@@ -18,6 +17,7 @@ use super::limit;
 use super::row::{CheckPhase, ClientLoad, PhaseFigures};
 use super::stored::{StoredCheck, cell_result};
 use crate::cell_measure::CellMeasure;
+use crate::measurement_start::MeasurementStart;
 use crate::site::{HERE, OpenSite};
 
 /// A second, in nanoseconds.
@@ -64,21 +64,17 @@ impl PhaseRunner<'_> {
     ) -> Result<PhaseRun, HostRefusal> {
         let label = &format!("{} {}", self.label, phase.name());
         let (warm_up_s, limit_s) = (cell.stages.warm_up_s, cell.stages.measure_at_least_s);
-        let task = match phase {
-            CheckPhase::Write => StageTask::Write,
-            CheckPhase::Read => StageTask::Read,
-        };
-        let request = StageRequest { warm_up_s, limit_s, ..StageRequest::to_the_end(site.id, task) };
+        let request = StageRequest { warm_up_s, limit_s, ..StageRequest::to_the_end(site.id, phase.task()) };
         self.events.event(RunEvent::PhaseBegan { label, window: load::duration(limit_s) });
         self.stored.begin_phase(phase);
         let (stored, events) = (&mut self.stored, self.events);
         let mut measure = CellMeasure::new(limit_s);
         let mut seconds = SeriesOfSeconds::default();
-        let mut began_ns = None;
+        let mut start = MeasurementStart::default();
         let witness = HostEvidence::default();
         let mut observer = |seen: StageUpdate<'_>| match seen {
             StageUpdate::Whole(interval) => {
-                began_ns.get_or_insert_with(|| clock::now_ns().saturating_sub(interval.length_ns));
+                start.interval(interval);
                 seconds.add(interval);
                 stored.interval(phase, interval);
                 measure.add(interval);
@@ -86,8 +82,8 @@ impl PhaseRunner<'_> {
             }
             StageUpdate::Sample { sample, .. } => {
                 witness.add(HERE, sample);
-                if let Some(began_ns) = began_ns {
-                    stored.sample(phase, clock::now_ns().saturating_sub(began_ns), sample);
+                if let Some(at_ns) = start.elapsed_ns() {
+                    stored.sample(phase, at_ns, sample);
                 }
             }
             StageUpdate::Part { .. } => {}

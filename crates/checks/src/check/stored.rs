@@ -9,14 +9,14 @@ use metrics::Interval;
 use runner::bottleneck::own_host;
 use runner::{Events, StopToken, timestamp};
 use stats::limit::Bottleneck;
-use store::{CellRecord, CellResult, RunRecord, State, Store};
+use store::{CellRecord, CellResult, RunMaker, RunRecord, State, Store};
 
 use super::request::{CheckRequest, CheckSource};
 use super::row::{CheckPhase, CheckRow, PhaseFigures, RowOutcome};
 use crate::cell_measure::CellMeasure;
 use crate::error::CheckError;
 use crate::reactor_facts::ReactorFacts;
-use crate::stored::{self, RunMaker, StoredRun, judged};
+use crate::stored::{self, StoredRun, judged};
 
 /// Opens the results file of a check before anything is created. A demonstration has none unless one is named.
 ///

@@ -7,7 +7,6 @@ use engine::{Control, StageContext};
 use experiment::Cell;
 use fleet::{Act, HostGroup, HostShare, OpenOrder, StageRequest, StageTask, StageUpdate, Trouble};
 use provision::RunId;
-use reactor::clock;
 use runner::StopToken;
 use stats::{LinkFacts, NetworkLink, NetworkPathMtu};
 use store::CellResult;
@@ -19,6 +18,7 @@ use super::path_mtu;
 use super::plan::{LinkStep, cells};
 use super::stored::{self, StoredLinks};
 use crate::cell_measure::CellMeasure;
+use crate::measurement_start::MeasurementStart;
 
 /// How to measure links.
 #[derive(Clone, Debug)]
@@ -94,11 +94,11 @@ impl<'a> HostGroupLinks<'a> {
             .ok_or_else(|| format!("host {host} has no address; this is a defect"))
     }
 
-    /// Runs something for every link at the same time, each on its own port.
+    /// Runs something for every link at the same time; each is given its place among them, and so its own port.
     fn at_once<T: Send>(
         &self,
         links: &[LinkDirection],
-        work: impl Fn(LinkDirection, u16) -> T + Sync,
+        work: impl Fn(LinkDirection, u16, u16) -> T + Sync,
     ) -> Vec<T> {
         let work = &work;
         std::thread::scope(|scope| {
@@ -106,7 +106,7 @@ impl<'a> HostGroupLinks<'a> {
             let started: Vec<_> = numbered
                 .map(|(number, link)| {
                     let port = self.load.port.saturating_add(number);
-                    scope.spawn(move || work(*link, port))
+                    scope.spawn(move || work(*link, number, port))
                 })
                 .collect();
             started.into_iter().filter_map(|thread| thread.join().ok()).collect()
@@ -211,7 +211,7 @@ impl<'a> HostGroupLinks<'a> {
         let names = self.host_group.names();
         let mut rates = Vec::new();
         let mut measure = CellMeasure::new(self.load.seconds);
-        let mut began_ns = None;
+        let mut start = MeasurementStart::default();
         let result = self
             .host_group
             .run_stage(
@@ -220,14 +220,13 @@ impl<'a> HostGroupLinks<'a> {
                 &control,
                 &mut |seen| match seen {
                     StageUpdate::Part { member, interval } if member == flow.to && interval.length_ns > 0 => {
-                        began_ns.get_or_insert_with(|| clock::now_ns().saturating_sub(interval.length_ns));
+                        start.interval(interval);
                         rates.push(interval.bytes() as f64 * 1e9 / interval.length_ns as f64);
                         measure.add(interval);
                         self.stored.interval(cell, interval);
                     }
                     StageUpdate::Sample { member, sample } => {
-                        if let (Some(began_ns), Some(name)) = (began_ns, names.get(member)) {
-                            let at_ns = clock::now_ns().saturating_sub(began_ns);
+                        if let (Some(at_ns), Some(name)) = (start.elapsed_ns(), names.get(member)) {
                             self.stored.sample(cell, name, at_ns, sample);
                         }
                     }
@@ -259,11 +258,12 @@ impl<'a> HostGroupLinks<'a> {
 
 impl MeasureLinks for HostGroupLinks<'_> {
     fn measure(&self, step: &LinkStep) -> Vec<NetworkLink> {
-        let cell = |port: u16| step.first_cell + u32::from(port - self.load.port);
-        self.at_once(&step.directions(), |link, port| self.link(link, port, step, cell(port)))
+        self.at_once(&step.directions(), |link, place, port| {
+            self.link(link, port, step, step.first_cell + u32::from(place))
+        })
     }
 
     fn path_mtus(&self, links: &[LinkDirection]) -> Vec<NetworkPathMtu> {
-        self.at_once(links, |link, port| path_mtu::probe(self, link, port))
+        self.at_once(links, |link, _, port| path_mtu::probe(self, link, port))
     }
 }

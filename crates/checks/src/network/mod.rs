@@ -24,11 +24,11 @@ use host::ADDRESS;
 use provision::{ApiSecret, RunId};
 use runner::{Events, RunEvent, StopToken, start_fleet, timestamp};
 use stats::{NetworkJudgement, NetworkLink, NetworkMatrix, judge_network};
-use store::{RunRecord, Store};
+use store::{RunMaker, RunRecord, Store};
 use units::ByteRate;
 
 use crate::error::CheckError;
-use crate::stored::{RunMaker, keep_failure, open, record};
+use crate::stored::{keep_failure, open, record};
 use links::{HostGroupLinks, LinkLoad, MeasureLinks};
 use pairs::LinkDirection;
 use plan::LinkStep;

@@ -2,6 +2,7 @@
 //! streams.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr};
 
 use experiment::{Cell, Plan, Settings, SourceText};
@@ -103,11 +104,13 @@ pub fn of_network(
     let mut repetitions: BTreeMap<(u32, bool, u32, u32), u32> = BTreeMap::new();
     let host = |number: u32| hosts.get(number as usize).cloned().unwrap_or_default();
     for step in steps {
-        let receiver = match receivers.get(&step.streams) {
-            Some(cell) => cell.clone(),
-            None => templates(step.streams, load).map_err(CheckError::Failure)?[0].clone(),
+        let receiver = match receivers.entry(step.streams) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let [receiver, _] = templates(step.streams, load).map_err(CheckError::Failure)?;
+                new.insert(receiver)
+            }
         };
-        receivers.insert(step.streams, receiver.clone());
         for (place, (from, to)) in (0..).zip(step.directions()) {
             let mut cell = receiver.clone();
             let way = step.way();

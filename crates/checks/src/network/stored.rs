@@ -9,12 +9,12 @@ use jiff::Timestamp;
 use metrics::Interval;
 use runner::{Events, StopToken, timestamp};
 use stats::{Degraded, LinkFacts, NetworkJudgement, NetworkMatrix};
-use store::{CellRecord, CellResult, Environment, HostRecord, RunRecord, State, Store};
+use store::{CellRecord, CellResult, Environment, HostRecord, RunMaker, RunRecord, State, Store};
 
 use super::plan::LinkStep;
 use super::words;
 use crate::error::CheckError;
-use crate::stored::{RunMaker, StoredRun, judged};
+use crate::stored::{StoredRun, judged};
 
 /// Stores the links of a network as they are measured, including links measured at the same time.
 pub struct StoredLinks {

@@ -2,7 +2,7 @@
 
 use experiment::TargetKind;
 use stats::{Calibration, CalibrationUnit, Ceiling, Spread};
-use units::{ByteRate, OpRate, Size};
+use units::Size;
 
 use crate::results::words;
 
@@ -64,7 +64,7 @@ fn sentences(calibration: &Calibration) -> Vec<String> {
     let large = calibration.ceilings.iter().filter(|ceiling| ceiling.block_bytes == LARGE && stores(ceiling));
     let sentence = |ceiling: &Ceiling| {
         let all = ceiling.all_cores;
-        let range = match (rate(all.low, ceiling.unit), rate(all.high, ceiling.unit)) {
+        let range = match (ceiling.unit.text(all.low), ceiling.unit.text(all.high)) {
             (low, high) if low == high => low,
             (low, high) => format!("{low} to {high}"),
         };
@@ -72,7 +72,7 @@ fn sentences(calibration: &Calibration) -> Vec<String> {
             "This client can drive at most about {range} of {}s with all {}: {} per core.",
             named(ceiling),
             cores(calibration.cores),
-            rate(ceiling.per_core.median, ceiling.unit),
+            ceiling.unit.text(ceiling.per_core.median),
         )
     };
     large.map(sentence).collect()
@@ -117,19 +117,10 @@ fn named(ceiling: &Ceiling) -> String {
 
 /// `16.0 GB/s (15.2 GB/s to 16.4 GB/s)`
 fn shown(spread: &Spread, unit: CalibrationUnit) -> String {
-    let one = |value| rate(value, unit);
+    let one = |value| unit.text(value);
     match spread.low == spread.high {
         true => one(spread.median),
         false => format!("{} ({} to {})", one(spread.median), one(spread.low), one(spread.high)),
-    }
-}
-
-fn rate(value: f64, unit: CalibrationUnit) -> String {
-    match unit {
-        CalibrationUnit::BytesPerS => ByteRate(value).to_string(),
-        CalibrationUnit::OpsPerS => OpRate(value).to_string(),
-        CalibrationUnit::Nanoseconds if value < 1000.0 => format!("{value:.1} ns"),
-        CalibrationUnit::Nanoseconds => units::latency(value as u64),
     }
 }
 

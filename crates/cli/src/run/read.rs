@@ -2,10 +2,10 @@
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
-use std::time::Duration;
 
-use experiment::{BriefExperiment, BriefText, Diagnostics, Plan, Settings, SourceText, is_url};
-
+use experiment::{
+    BriefExperiment, BriefText, Diagnostics, Plan, SHORTEST_PROBE_S, Settings, SourceText, is_url,
+};
 use units::Span;
 
 use super::RunArguments;
@@ -68,12 +68,13 @@ pub fn given(arguments: &mut RunArguments) -> Result<Option<Given>, CommandError
 
 /// Enables the probe for every cell that supports it, regardless of the file.
 fn ask_for_probes(plan: &mut Plan, probe: Span) -> Result<(), CommandError> {
-    if probe.0 > Duration::ZERO && probe.0 < Duration::from_secs(1) {
+    let probe_s = probe.0.as_secs_f64();
+    if probe_s > 0.0 && probe_s < SHORTEST_PROBE_S {
         let line = format!("--probe={probe}: a trial takes at least one second; next: --probe=5s");
         return Err(CommandError::Usage(line));
     }
     for cell in &mut plan.cells {
-        cell.stages.probe_s = probe.0.as_secs_f64();
+        cell.stages.probe_s = probe_s;
     }
     Ok(())
 }

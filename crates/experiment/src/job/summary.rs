@@ -3,12 +3,18 @@
 use metrics::{OpDirection, OpKind};
 
 use super::{Amount, Directions, Distribution, Job, SizeChoice};
+use crate::figures::TRIAL_WARM_UP;
 use crate::plan::{Access, Prepare, Stages, WeightedOp, WeightedSize};
 
 /// Stands for no limit in a job without a runtime, in seconds: ten years.
 pub const WITHOUT_LIMIT_S: f64 = 10.0 * 365.0 * 86_400.0;
 
 impl Stages {
+    /// Duration of a probe, in seconds: two trials with their warm-ups.
+    pub fn probing_s(&self) -> f64 {
+        2.0 * (1.0 + TRIAL_WARM_UP) * self.probe_s
+    }
+
     /// The stages around a job that is measured from `ramp_s` seconds after its start; the job prepares its own files.
     pub fn of_job(job: &Job, ramp_s: f64) -> Self {
         let limit_s = if job.ending.runtime_s > 0.0 { job.ending.runtime_s } else { WITHOUT_LIMIT_S };

@@ -21,30 +21,29 @@ fn form(form: Form) -> String {
 
 /// The name of a structured form: a link to its description, or plain text.
 fn named(name: &str) -> String {
-    let section = match name {
-        "fleet" | "scale" | "placement" | "think" | "find" | "sweep" | "matrix" | "stages" | "errors" => name,
-        "slurm" | "kubernetes" | "command" => return format!("[map](#fleet-{name}-)"),
-        "claim" => return "[map](#fleet-kubernetes-claim-)".to_owned(),
-        "measure" => return "duration, or [map](#stages-measure-)".to_owned(),
-        "numbers" | "counts" => return "list of numbers".to_owned(),
-        "hosts" | "arguments" => return "text, or list of texts".to_owned(),
-        "texts" | "variables" => return "map of texts".to_owned(),
-        "rates" => return "list of rates".to_owned(),
-
-        "agents" => return "number, all".to_owned(),
-        "targets" => return "[map](experiments.md#targets)".to_owned(),
-        "parameters" => return "[map](experiments.md#parameters)".to_owned(),
-        "axes" => return "[map](experiments.md#a-matrix)".to_owned(),
-        "job" | "group" => return "[map](experiments.md#jobs)".to_owned(),
-        "gates" => return "[list](experiments.md#gates)".to_owned(),
-        "steady" => return "[rule](experiments.md#steady-state)".to_owned(),
-        "workload" | "workloads" => return "[map](#workloads)".to_owned(),
-        "ops" | "access" | "block_size" | "rate" => {
-            return "[text or map](experiments.md#workloads)".to_owned();
+    let here = |section: &str| format!("[map](#{section})");
+    let guide = |what: &str, section: &str| format!("[{what}](experiments.md#{section})");
+    match name {
+        "fleet" | "scale" | "placement" | "think" | "find" | "sweep" | "matrix" | "stages" | "errors" => {
+            here(name)
         }
-        other => return other.to_owned(),
-    };
-    format!("[map](#{section})")
+        "slurm" | "kubernetes" | "command" => here(&format!("fleet-{name}-")),
+        "claim" => here("fleet-kubernetes-claim-"),
+        "measure" => format!("duration, or {}", here("stages-measure-")),
+        "workload" | "workloads" => here("workloads"),
+        "targets" | "parameters" => guide("map", name),
+        "axes" => guide("map", "a-matrix"),
+        "job" | "group" => guide("map", "jobs"),
+        "gates" => guide("list", "gates"),
+        "steady" => guide("rule", "steady-state"),
+        "ops" | "access" | "block_size" | "rate" => guide("text or map", "workloads"),
+        "numbers" | "counts" => "list of numbers".to_owned(),
+        "rates" => "list of rates".to_owned(),
+        "hosts" | "arguments" => "text, or list of texts".to_owned(),
+        "texts" | "variables" => "map of texts".to_owned(),
+        "agents" => "number, all".to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 fn table(title: &str, about: &str, keys: &[Key]) -> String {

@@ -11,7 +11,7 @@ use crate::reader::Fields;
 const AT_MOST_S: f64 = 1800.0;
 
 /// Minimum useful length of a probe trial, in seconds.
-const SHORTEST_PROBE_S: f64 = 1.0;
+pub const SHORTEST_PROBE_S: f64 = 1.0;
 
 /// The stages of a cell.
 pub(super) fn stages(

@@ -32,7 +32,7 @@ pub use finding::{Bottleneck, Bound, Cause, Confidence, EvidenceRow, HostFinding
 
 pub use client::ALL_FULL;
 pub use network::LOSSY;
-pub use probe::{Probe, ProbeFinding, ProbePoint, decide, is_open};
+pub use probe::{Probe, ProbeFinding, ProbePoint, decide, is_undecided};
 
 use finding::Found;
 

@@ -85,7 +85,7 @@ impl Probe {
     }
 
     /// Whether the rate was halved and doubled, not the number of lanes.
-    fn is_open(&self) -> bool {
+    fn is_open_loop(&self) -> bool {
         self.double.asked_ops_per_s.is_some()
     }
 
@@ -105,7 +105,7 @@ impl Probe {
             true => format!(" and {:.2} times the latency", double.latency_s / measured.latency_s),
             false => String::new(),
         };
-        let says = match (self.says, self.is_open()) {
+        let says = match (self.says, self.is_open_loop()) {
             (ProbeFinding::Full, _) => "the target or the path is full",
             (ProbeFinding::Room, false) => "what is in flight is the limit",
             (ProbeFinding::Room, true) => "there is room for more",
@@ -148,7 +148,7 @@ impl Probe {
 }
 
 /// Whether a probe may change a finding or its confidence: if something was seen to be full, it hardly can.
-pub fn is_open(finding: &Bottleneck) -> bool {
+pub fn is_undecided(finding: &Bottleneck) -> bool {
     match finding.cause {
         Cause::Service | Cause::Depth | Cause::NotTaken => true,
         Cause::PathRate | Cause::Loss | Cause::Baseline => finding.confidence != Confidence::High,
@@ -160,7 +160,7 @@ pub fn is_open(finding: &Bottleneck) -> bool {
 
 /// Applies a probe to a finding: it confirms, refutes, or leaves it open.
 pub fn decide(finding: Bottleneck, probe: Probe) -> Bottleneck {
-    let mut finding = match (probe.says, probe.is_open()) {
+    let mut finding = match (probe.says, probe.is_open_loop()) {
         // A higher rate on the same lanes: whatever held the load back still does.
         (ProbeFinding::Between, _) | (_, true) => with_words(finding, &probe),
         (ProbeFinding::Full, false) => full(finding, &probe),
@@ -212,8 +212,7 @@ fn room(finding: Bottleneck, probe: &Probe) -> Bottleneck {
 
 /// The same finding, extended by the conclusion from the probe.
 fn with_words(finding: Bottleneck, probe: &Probe) -> Bottleneck {
-    let sentence = finding.sentence.replace(&format!("; {MORE_WOULD_TELL}"), "");
-    Bottleneck { sentence: format!("{sentence}; {}", probe.sentence()), ..finding }
+    Bottleneck { sentence: format!("{}; {}", without_probe(&finding), probe.sentence()), ..finding }
 }
 
 /// A different finding, based on the probe; the original one is appended to its sentence.
@@ -225,13 +224,16 @@ fn instead(
 ) -> Bottleneck {
     let before = match finding.bound {
         Bound::Unclear => String::new(),
-        _ => {
-            format!("; without this probe: {}", finding.sentence.replace(&format!("; {MORE_WOULD_TELL}"), ""))
-        }
+        _ => format!("; without this probe: {}", without_probe(&finding)),
     };
     let sentence = format!("{}{}: {}{before}", bound.words(), confidence.words(), probe.sentence());
     let (place, next) = (String::new(), next.to_owned());
     Bottleneck { bound, cause, confidence, place, share: None, sentence, next, ..finding }
+}
+
+/// A finding's sentence without its remark that more operations in flight would tell more: they were tried.
+fn without_probe(finding: &Bottleneck) -> String {
+    finding.sentence.replace(&format!("; {MORE_WOULD_TELL}"), "")
 }
 
 /// The same finding with a different confidence.
