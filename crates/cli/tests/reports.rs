@@ -86,8 +86,13 @@ fn started(mut document: Document, at: &str) -> Document {
 
 /// Two runs, the second one 7 % slower.
 fn two(place: &Place) -> PathBuf {
-    place.store("results.sqlite", &started(fixture::simple("aaaaaaaa", 1.0, 1), "2026-11-20T08:00:00Z"));
-    place.store("results.sqlite", &started(fixture::simple("bbbbbbbb", 0.93, 2), "2026-11-20T09:00:00Z"))
+    two_by(place, "results.sqlite", "sustained")
+}
+
+fn two_by(place: &Place, file: &str, rule: &str) -> PathBuf {
+    let run = |id, speed, seed| fixture::by_rule(fixture::simple(id, speed, seed), rule);
+    place.store(file, &started(run("aaaaaaaa", 1.0, 1), "2026-11-20T08:00:00Z"));
+    place.store(file, &started(run("bbbbbbbb", 0.93, 2), "2026-11-20T09:00:00Z"))
 }
 
 #[test]
@@ -173,6 +178,24 @@ fn a_slower_run_fails_where_that_is_asked_for() {
     assert_eq!((page.code, page.stderr.as_str()), (Some(0), "wrote comparison.html\n"));
     let page = std::fs::read_to_string(place.file("comparison.html")).unwrap();
     assert!(page.contains("line side-a") && page.contains("line side-b"));
+}
+
+/// A gate neither passes what looks slower nor calls it a regression.
+#[test]
+fn a_gate_on_single_runs_says_that_they_do_not_suffice() {
+    let place = Place::new();
+    let results = two_by(&place, "single.sqlite", "default");
+    let compare = |more: &[&str]| {
+        place.manometer(&[&["compare", "--results", results.to_str().unwrap()], more].concat())
+    };
+    let gated = compare(&["--fail-on-regression", "5%"]);
+    assert_eq!((gated.code, gated.stderr.as_str()), (Some(3), ""), "{}", gated.stdout);
+    let expected =
+        "confirm with repetitions: 3 or steady: sustained; 0 worse by more than 5 %, and 3 unconfirmed";
+    assert!(gated.stdout.replace("\n  ", " ").contains(expected), "{}", gated.stdout);
+    assert_eq!(compare(&["--fail-on-regression", "20%"]).code, Some(0));
+    assert_eq!(compare(&["last~1", "last~1", "last", "--fail-on-regression", "5%"]).code, Some(3));
+    assert_eq!(compare(&[]).code, Some(0), "without a gate, comparing is all");
 }
 
 #[test]

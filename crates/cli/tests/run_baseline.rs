@@ -61,7 +61,7 @@ fn a_later_run_is_shown_against_it() {
     assert_eq!((&json["a"]["baseline"], &json["a"]["id"]), (&"before".into(), &first.into()));
     let difference = &json["cells"][0]["difference"];
     assert!((difference["relative"].as_f64().unwrap() + 0.2).abs() < 0.005, "{difference}");
-    assert_eq!(difference["call"], "worse");
+    assert_eq!(difference["call"], "unconfirmed-worse", "one run each");
     let text = manometer(&lab, &["compare", "--baseline", "before", "last"]).stdout;
     assert!(text.starts_with("A: baseline before, run "), "{text}");
     let page = lab.path("page.html");

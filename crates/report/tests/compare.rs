@@ -11,7 +11,7 @@ fn choice(threshold: f64, metrics: &[&str]) -> CompareOptions {
     CompareOptions { metrics, threshold }
 }
 
-/// A run with one steady measurement per cell, with figures given by hand.
+/// A run with one measurement per cell whose level is known to last, with figures given by hand.
 fn run(id: &str, figures: &[f64]) -> Document {
     let mut document = fixture::simple(id, 1.0, 1);
     let (planned, view) = (document.run.plan.cells[0].clone(), document.cells[0].clone());
@@ -28,7 +28,7 @@ fn run(id: &str, figures: &[f64]) -> Document {
         document.run.plan.cells.push(planned);
         document.cells.push(view);
     }
-    document
+    fixture::by_rule(document, "sustained")
 }
 
 #[test]
@@ -71,6 +71,25 @@ fn many_comparisons_are_allowed_for() {
     let many = RunComparison::of(&run("aaaaaaaa", &same), &run("bbbbbbbb", &other), &choice(0.05, &[]));
     assert_eq!(many.cells[7].difference.call, Call::Worse);
     assert_eq!(many.regressions, 1);
+}
+
+/// Single runs under the default rule describe the minutes in which they were measured.
+#[test]
+fn a_difference_between_single_runs_is_unconfirmed() {
+    let single = |id, figures: &[f64]| fixture::by_rule(run(id, figures), "default");
+    let a = single("aaaaaaaa", &[1e9, 2e9, 3e9]);
+    let found = RunComparison::of(&a, &single("bbbbbbbb", &[0.9e9, 2.001e9, 3.3e9]), &choice(0.05, &[]));
+    insta::assert_snapshot!("unconfirmed", found.text(Some(80)));
+    assert_eq!((found.regressions, found.unconfirmed_regressions), (0, 1));
+    let alone =
+        RunComparison::of(&single("aaaaaaaa", &[1e9]), &single("bbbbbbbb", &[0.9e9]), &choice(0.0, &[]));
+    assert_eq!(
+        alone.summary,
+        "B was worse than A: −10.0 %; unconfirmed, because single runs do not show that it lasts: confirm with \
+         repetitions: 3 or steady: sustained"
+    );
+    let page = alone.html(&a, &a);
+    assert!(page.contains("! UNCONFIRMED") && !page.contains("NOT WORSE"), "{page}");
 }
 
 #[test]

@@ -6,13 +6,13 @@ mod fixture;
 use report::{CompareOptions, Document, RunComparison, RunSeries};
 use stats::Call;
 
-/// A run of one steady cell.
+/// A run of one cell whose level is known to last.
 fn run(n: usize, bytes_per_s: f64) -> Document {
     let mut document = fixture::simple(&format!("aaaaaaa{n}"), 1.0, 1);
     document.cells.truncate(1);
     document.run.started = format!("2026-11-{:02}T03:00:00Z", n + 1).parse().unwrap();
     document.cells[0].record.result.as_mut().unwrap().total.bytes_per_s = fixture::sure(bytes_per_s);
-    document
+    fixture::by_rule(document, "sustained")
 }
 
 fn series(figures: &[f64]) -> RunSeries {
@@ -49,6 +49,21 @@ fn a_slow_decline_is_a_trend_though_no_night_is_worse_than_the_one_before() {
     let same = series(&[1.0e9, 1.003e9, 0.998e9, 1.001e9, 0.999e9]);
     assert_eq!((same.summary.as_str(), same.regressions), ("E does not differ from A", 0));
     assert!(same.text(None).contains("none is shown"), "{}", same.text(None));
+}
+
+#[test]
+fn single_runs_that_differ_are_unconfirmed() {
+    let figures = [1.0e9, 1.001e9, 0.9e9];
+    let runs = figures.iter().zip(0..).map(|(figure, n)| fixture::by_rule(run(n, *figure), "default"));
+    let runs: Vec<Document> = runs.collect();
+    let options = CompareOptions { threshold: 0.05, ..Default::default() };
+    let found = RunSeries::of(&runs.iter().collect::<Vec<_>>(), &options);
+    assert_eq!((found.regressions, found.unconfirmed_regressions), (0, 1));
+    assert_eq!(
+        found.summary,
+        "C was worse than A, unconfirmed: confirm with repetitions: 3 or steady: sustained"
+    );
+    assert!(found.text(Some(100)).contains("worse, unconfirmed"), "{}", found.text(None));
 }
 
 /// Two filers, and NFS and S3: the same workload on targets with other names.

@@ -1,32 +1,45 @@
 //! Whether two results differ, by how much, and how certain that is.
 //!
 //! The ratio of the two means is tested with Welch's t-test on its logarithm (to first order this tests the difference,
-//! and the interval never contains a negative rate). The input of the test depends on the data:
+//! and the interval never contains a negative rate). Where a mean is uncertain by more than 10 %, as with repetitions
+//! that alternate between levels, first order is not enough: the difference is tested too, and only what both tests find
+//! counts. The input of the test depends on the data:
 //!
 //! * both sides were repeated: the spread between the repetitions' means, which covers everything that differs from run
 //!   to run. It is never taken to be smaller than the runs' own intervals allow: repetitions that agree better than
 //!   that are luck;
 //! * one run per side: its standard error from effective samples. The run-to-run variation is then unknown; 0.7 %
 //!   ([`BETWEEN_RUNS`]) is assumed, or what the other side's repetitions show.
+//!
+//! A significant difference is a change only if each side is known beyond the minutes in which it was measured: from
+//! [`CONFIRMING_REPETITIONS`], or a level held for a horizon ([`LevelHeld::Horizon`]). Otherwise it is unconfirmed: a
+//! target that changes its level by itself differs from itself in the same way.
 
 use serde::{Deserialize, Serialize};
 
-use crate::Estimate;
 use crate::numbers::{share, t_quantile, t_two_sided};
+use crate::{Estimate, LevelHeld};
 
 /// Relative standard deviation between runs, assumed where no repetitions show it.
 pub const BETWEEN_RUNS: f64 = 0.007;
 /// A difference is significant when its two-sided p-value is below this, that is when the 95 % interval excludes 0.
 pub const SIGNIFICANCE: f64 = 0.05;
 
+/// Relative standard error of a mean above which the difference is tested besides the logarithm of the ratio.
+const WIDE_ERROR: f64 = 0.1;
+
+/// Repetitions that are enough to tell a change from a target that alternates between two levels: with three on each
+/// side, all six agree with their own side and contradict the other in 1 of 32 cases; with two, in 1 of 8.
+pub const CONFIRMING_REPETITIONS: usize = 3;
+
 /// One side of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct ComparedSide<'a> {
     /// One estimate per repetition of the cell; at least one.
     pub repetitions: &'a [Estimate],
-    /// Every repetition held one level ([`crate::SteadyOutcome::settled`]). If one did not, its own interval does not
-    /// hold for any other time, and only the spread between repetitions counts.
-    pub settled: bool,
+    /// The least that a repetition held its level ([`crate::SteadyOutcome::level_held`]). If one held none, its own
+    /// interval does not hold for any other time, and only the spread between repetitions counts.
+    pub level: LevelHeld,
 }
 
 /// Which direction is good.
@@ -47,6 +60,10 @@ pub enum Call {
     Better,
     /// The second is worse.
     Worse,
+    /// The second was better, but a side is known only for the minutes in which it was measured.
+    UnconfirmedBetter,
+    /// The second was worse, but a side is known only for the minutes in which it was measured.
+    UnconfirmedWorse,
     /// No difference was shown.
     NoDifference,
     /// A single run did not hold one level: a second run could have ended elsewhere.
@@ -70,6 +87,8 @@ pub struct Difference {
     pub call: Call,
     /// The second is called worse, and its estimate is worse by more than the threshold.
     pub regression: bool,
+    /// The same of a second that is called worse, unconfirmed.
+    pub unconfirmed_regression: bool,
 }
 
 /// A side's mean, the relative variance of that mean, and the degrees of freedom of that variance.
@@ -81,9 +100,9 @@ struct Side {
 
 /// Compares `b` with `a`.
 ///
-/// `threshold` (0.05 is 5 %) affects only [`Difference::regression`]; `call` depends on significance alone. A side
-/// without repetitions, or with one that has fewer than two effective samples, shows no difference. A single run that
-/// is not settled cannot be compared.
+/// `threshold` (0.05 is 5 %) affects only the regressions; `call` depends on significance, and on how long each side is
+/// known to hold. A side without repetitions, or with one that has fewer than two effective samples, shows no
+/// difference. A single run that held no level cannot be compared.
 pub fn compare(a: &ComparedSide<'_>, b: &ComparedSide<'_>, better: Better, threshold: f64) -> Difference {
     let test = test_name(a, b);
     let (one, two) = (side(a, b), side(b, a));
@@ -96,6 +115,7 @@ pub fn compare(a: &ComparedSide<'_>, b: &ComparedSide<'_>, better: Better, thres
         test: test.clone(),
         call: Call::NoDifference,
         regression: false,
+        unconfirmed_regression: false,
     };
     let known = [a, b].iter().all(|s| is_known(s));
     if known && ![a, b].iter().all(|side| is_comparable(side)) {
@@ -108,18 +128,37 @@ pub fn compare(a: &ComparedSide<'_>, b: &ComparedSide<'_>, better: Better, thres
     let (low, high, p_value) = if one.mean <= 0.0 || two.mean <= 0.0 {
         (relative, relative, if one.mean == two.mean { 1.0 } else { 0.0 })
     } else {
-        let log = (two.mean / one.mean).ln();
-        let error = (one.variance + two.variance).sqrt();
-        let freedom = welch_freedom(&one, &two);
-        let half = t_quantile(1.0 - SIGNIFICANCE / 2.0, freedom) * error;
-        let p_value = if error > 0.0 { t_two_sided(log / error, freedom) } else { 0.0 };
-        (bounded((log - half).exp_m1()), bounded((log + half).exp_m1()), p_value)
+        let of_ratio = welch((two.mean / one.mean).ln(), one.variance, two.variance, &one, &two);
+        let [low, high] = [of_ratio.low, of_ratio.high].map(f64::exp_m1);
+        // A relative error of 10 % is off by half a percent as an error of the logarithm.
+        let (low, high, p_value) = match one.variance.max(two.variance) > WIDE_ERROR * WIDE_ERROR {
+            false => (low, high, of_ratio.p_value),
+            true => {
+                // In units of the first mean.
+                let second = two.variance * (two.mean / one.mean).powi(2);
+                let of_difference = welch(relative, one.variance, second, &one, &two);
+                (
+                    low.min(of_difference.low),
+                    high.max(of_difference.high),
+                    of_ratio.p_value.max(of_difference.p_value),
+                )
+            }
+        };
+        (bounded(low), bounded(high), p_value)
     };
     let mut difference = none(low, high, p_value);
     if p_value < SIGNIFICANCE {
         let improved = (relative > 0.0) == (better == Better::Higher);
-        difference.call = if improved { Call::Better } else { Call::Worse };
-        difference.regression = !improved && relative.abs() > threshold;
+        let confirmed = [a, b].iter().all(|side| lasts(side));
+        difference.call = match (improved, confirmed) {
+            (true, true) => Call::Better,
+            (false, true) => Call::Worse,
+            (true, false) => Call::UnconfirmedBetter,
+            (false, false) => Call::UnconfirmedWorse,
+        };
+        let beyond = !improved && relative.abs() > threshold;
+        (difference.regression, difference.unconfirmed_regression) =
+            (beyond && confirmed, beyond && !confirmed);
     }
     difference
 }
@@ -139,7 +178,12 @@ fn is_known(sample: &ComparedSide<'_>) -> bool {
 
 /// Repetitions show the run-to-run variation; a single run must have held its level.
 fn is_comparable(sample: &ComparedSide<'_>) -> bool {
-    sample.settled || sample.repetitions.len() > 1
+    sample.level > LevelHeld::Unsettled || sample.repetitions.len() > 1
+}
+
+/// What it shows holds beyond the minutes in which it was measured.
+fn lasts(sample: &ComparedSide<'_>) -> bool {
+    sample.level == LevelHeld::Horizon || sample.repetitions.len() >= CONFIRMING_REPETITIONS
 }
 
 fn side(sample: &ComparedSide<'_>, other: &ComparedSide<'_>) -> Side {
@@ -194,8 +238,20 @@ fn satterthwaite(a: f64, freedom_a: f64, b: f64, freedom_b: f64) -> f64 {
     1.0 / (a * a / freedom_a + b * b / freedom_b)
 }
 
-fn welch_freedom(a: &Side, b: &Side) -> f64 {
-    satterthwaite(a.variance, a.freedom, b.variance, b.freedom)
+/// A tested quantity's 95 % interval and p-value.
+struct Tested {
+    low: f64,
+    high: f64,
+    p_value: f64,
+}
+
+/// Welch's t-test of a quantity that both sides contribute a variance to.
+fn welch(value: f64, variance_a: f64, variance_b: f64, a: &Side, b: &Side) -> Tested {
+    let error = (variance_a + variance_b).sqrt();
+    let freedom = satterthwaite(variance_a, a.freedom, variance_b, b.freedom);
+    let half = t_quantile(1.0 - SIGNIFICANCE / 2.0, freedom) * error;
+    let p_value = if error > 0.0 { t_two_sided(value / error, freedom) } else { 0.0 };
+    Tested { low: value - half, high: value + half, p_value }
 }
 
 fn test_name(a: &ComparedSide<'_>, b: &ComparedSide<'_>) -> String {
@@ -242,9 +298,32 @@ impl std::fmt::Display for Call {
         f.write_str(match self {
             Call::Better => "better",
             Call::Worse => "worse",
+            Call::UnconfirmedBetter => "better, unconfirmed",
+            Call::UnconfirmedWorse => "worse, unconfirmed",
             Call::NoDifference => "no difference",
             Call::NotComparable => "not comparable",
         })
+    }
+}
+
+impl Call {
+    /// A change for the better was shown, confirmed or not.
+    pub fn is_better(self) -> bool {
+        matches!(self, Call::Better | Call::UnconfirmedBetter)
+    }
+
+    /// A change for the worse was shown, confirmed or not.
+    pub fn is_worse(self) -> bool {
+        matches!(self, Call::Worse | Call::UnconfirmedWorse)
+    }
+}
+
+impl Difference {
+    /// Takes the call back: the difference is not significant among all that were tested.
+    pub fn withdraw(&mut self) {
+        self.call = Call::NoDifference;
+        self.regression = false;
+        self.unconfirmed_regression = false;
     }
 }
 

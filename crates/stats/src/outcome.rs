@@ -237,6 +237,17 @@ pub struct SteadyOutcome {
     pub notes: Vec<String>,
 }
 
+/// How far beyond its own window the level that a measurement reports may be taken to hold, from least to most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LevelHeld {
+    /// It kept to no level: its figure describes the moment at which it was taken.
+    Unsettled,
+    /// It kept to one level within its window. A level that changes every few minutes does that too.
+    Window,
+    /// It kept to one level for the horizon of the rule `sustained`.
+    Horizon,
+}
+
 /// Whether a measurement was steady, if a rule judged it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteadyJudgement {
@@ -269,10 +280,11 @@ impl SteadyOutcome {
         }
     }
 
-    /// One level was held: a rule found it steady or, without a rule, the stretches that make up at least a fifth of
-    /// the window each differ by at most 5 %.
-    pub fn settled(&self) -> bool {
-        match self.judgement() {
+    /// How long it held one level. Without a rule it held one if the stretches that make up at least a fifth of the
+    /// window each differ by at most 5 %.
+    pub fn level_held(&self) -> LevelHeld {
+        let held = match self.judgement() {
+            SteadyJudgement::Yes if self.rule == "sustained" => return LevelHeld::Horizon,
             SteadyJudgement::Yes => true,
             SteadyJudgement::No => false,
             SteadyJudgement::NotJudged => {
@@ -280,7 +292,8 @@ impl SteadyOutcome {
                 let levels = || self.regimes.iter().filter(long).map(|regime| regime.estimate.mean);
                 levels().all(|a| levels().all(|b| !crate::shape::differ(a, b)))
             }
-        }
+        };
+        if held { LevelHeld::Window } else { LevelHeld::Unsettled }
     }
 }
 

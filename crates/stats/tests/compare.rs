@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
-use stats::{Better, Call, ComparedSide, Difference, Estimate, compare, estimate, holm};
+use stats::{Better, Call, ComparedSide, Difference, Estimate, LevelHeld, compare, estimate, holm};
 
 /// A run with this mean, standard error and number of effective samples.
 fn run(mean: f64, error: f64, effective: f64) -> Estimate {
@@ -20,8 +20,8 @@ fn run(mean: f64, error: f64, effective: f64) -> Estimate {
 
 fn of(a: &[Estimate], b: &[Estimate], better: Better) -> Difference {
     compare(
-        &ComparedSide { repetitions: a, settled: true },
-        &ComparedSide { repetitions: b, settled: true },
+        &ComparedSide { repetitions: a, level: LevelHeld::Horizon },
+        &ComparedSide { repetitions: b, level: LevelHeld::Horizon },
         better,
         0.05,
     )
@@ -116,8 +116,8 @@ fn holm_by_hand() {
 #[test]
 fn a_single_run_without_a_level_cannot_be_compared() {
     let (a, b) = ([run(100.0, 0.1, 50.0)], [run(60.0, 0.1, 50.0)]);
-    let unsettled = |repetitions| ComparedSide { repetitions, settled: false };
-    let settled = |repetitions| ComparedSide { repetitions, settled: true };
+    let unsettled = |repetitions| ComparedSide { repetitions, level: LevelHeld::Unsettled };
+    let settled = |repetitions| ComparedSide { repetitions, level: LevelHeld::Window };
     for (one, two) in [(unsettled(&a), settled(&b)), (settled(&a), unsettled(&b))] {
         let d = compare(&one, &two, Better::Higher, 0.05);
         assert_eq!((d.call, d.regression, d.p_value), (Call::NotComparable, false, 1.0));
@@ -126,4 +126,30 @@ fn a_single_run_without_a_level_cannot_be_compared() {
     let (a, b) =
         ([98.0, 100.0, 102.0].map(|m| run(m, 0.1, 50.0)), [58.0, 60.0, 62.0].map(|m| run(m, 0.1, 50.0)));
     assert_eq!(compare(&unsettled(&a), &unsettled(&b), Better::Higher, 0.05).call, Call::Worse);
+}
+
+/// A target that alternates between two levels differs from itself just as much.
+#[test]
+fn a_change_takes_repetitions_or_a_lasting_level() {
+    let (high, low) = (run(100.0, 0.1, 50.0), run(60.0, 0.1, 50.0));
+    let found = |a: &[Estimate], of_a: LevelHeld, b: &[Estimate], of_b: LevelHeld| {
+        let d = compare(
+            &ComparedSide { repetitions: a, level: of_a },
+            &ComparedSide { repetitions: b, level: of_b },
+            Better::Higher,
+            0.05,
+        );
+        (d.call, d.regression, d.unconfirmed_regression)
+    };
+    let (confirmed, unconfirmed) = ((Call::Worse, true, false), (Call::UnconfirmedWorse, false, true));
+    use LevelHeld::{Horizon, Unsettled, Window};
+    assert_eq!(found(&[high], Window, &[low], Window), unconfirmed);
+    assert_eq!(found(&[low], Window, &[high], Window), (Call::UnconfirmedBetter, false, false));
+    assert_eq!(found(&[high], Horizon, &[low], Horizon), confirmed);
+    assert_eq!(found(&[high], Horizon, &[low], Window), unconfirmed, "each side must last");
+    assert_eq!(found(&[high; 2], Window, &[low; 2], Window), unconfirmed, "two agree too easily");
+    assert_eq!(found(&[high; 3], Unsettled, &[low; 3], Window), confirmed);
+    assert_eq!(found(&[high; 3], Window, &[low], Window), unconfirmed);
+    assert_eq!(found(&[high; 3], Window, &[low], Horizon), confirmed);
+    assert_eq!(found(&[high], Window, &[high], Window).0, Call::NoDifference);
 }

@@ -6,7 +6,8 @@ use experiment::{LevelLimits, SteadyRule};
 use metrics::{Interval, OpKind};
 use proptest::prelude::*;
 use stats::{
-    Better, Call, ComparedSide, Estimate, Floors, Monitor, SteadyOutcome, compare, estimate, holm, percentile,
+    Better, Call, ComparedSide, Estimate, Floors, LevelHeld, Monitor, SteadyOutcome, compare, estimate, holm,
+    percentile,
 };
 
 /// Any finite number.
@@ -108,7 +109,7 @@ proptest! {
             effective_samples: *effective, autocorrelation: 1.0,
         }).collect::<Vec<_>>();
         let (a, b) = (runs(&a), runs(&b));
-        let of = |a: &[Estimate], b: &[Estimate], better| compare(&ComparedSide { repetitions: a, settled: true }, &ComparedSide { repetitions: b, settled: true }, better, 0.05);
+        let of = |a: &[Estimate], b: &[Estimate], better| compare(&ComparedSide { repetitions: a, level: LevelHeld::Horizon }, &ComparedSide { repetitions: b, level: LevelHeld::Horizon }, better, 0.05);
         let (ahead, back) = (of(&a, &b, Better::Higher), of(&b, &a, Better::Higher));
         prop_assert!((ahead.p_value - back.p_value).abs() < 1e-9);
         prop_assert!(ahead.low <= ahead.relative && ahead.relative <= ahead.high, "{ahead:?}");
@@ -126,7 +127,7 @@ proptest! {
             mean, low: mean, high: mean, deviation: spread.abs(), samples: 9, effective_samples: effective, autocorrelation: 1.0,
         };
         for (one, two) in [(vec![run(a)], vec![run(b)]), (vec![run(a), run(b)], vec![run(b)]), (vec![run(a), run(b)], vec![run(b), run(a)])] {
-            let d = compare(&ComparedSide { repetitions: &one, settled: true }, &ComparedSide { repetitions: &two, settled: true }, Better::Lower, 0.05);
+            let d = compare(&ComparedSide { repetitions: &one, level: LevelHeld::Horizon }, &ComparedSide { repetitions: &two, level: LevelHeld::Horizon }, Better::Lower, 0.05);
             prop_assert!(d.relative.is_finite() && d.low.is_finite() && d.high.is_finite(), "{d:?}");
             prop_assert!((0.0..=1.0).contains(&d.p_value), "{d:?}");
             prop_assert!(!d.line().contains("NaN") && !d.line().contains("inf"), "{}", d.line());

@@ -4,7 +4,7 @@
 
 use experiment::{LevelLimits, SteadyRule};
 use metrics::{Interval, OpKind};
-use stats::{Decision, Floors, Measure, Monitor, RunShape, SteadyOutcome};
+use stats::{Decision, Floors, LevelHeld, Measure, Monitor, RunShape, SteadyOutcome};
 
 fn default_rule() -> SteadyRule {
     SteadyRule::Default(LevelLimits::default())
@@ -343,13 +343,13 @@ fn the_stump_of_an_interval_is_not_a_sample() {
 
 #[test]
 fn without_a_rule_two_levels_are_not_settled_and_noise_is() {
-    let settled = |level: fn(u32) -> f64| {
+    let held = |level: fn(u32) -> f64| {
         let mut monitor = Monitor::new(&SteadyRule::None, floors(60.0, 60.0));
         until(&mut monitor, 60, |i| counted(i, level(i)));
-        monitor.outcome().settled()
+        monitor.outcome().level_held()
     };
-    assert!(settled(|i| 1000.0 * (1.0 + 0.1 * scatter(i))));
-    assert!(!settled(|i| if i < 25 { 1000.0 } else { 600.0 }));
+    assert_eq!(held(|i| 1000.0 * (1.0 + 0.1 * scatter(i))), LevelHeld::Window);
+    assert_eq!(held(|i| if i < 25 { 1000.0 } else { 600.0 }), LevelHeld::Unsettled);
 }
 
 /// No stalls are reported for a load that pauses itself, or for one with only a few operations per second.

@@ -23,8 +23,12 @@ use crate::results::{ResultsFile, WrongInput};
 /// adjusted for multiple comparisons (Holm). Other differences between the runs (kernel, versions, settings)
 /// and results without a steady state are listed.
 ///
+/// Single runs describe the minutes in which they were measured. A difference between them is unconfirmed:
+/// it takes three repetitions on each side, or `steady: sustained`, to tell a change from a target that
+/// changes by itself.
+///
 /// Exit code: 0 compared; 1 a regression with --fail-on-regression, or a file cannot be read or written; 2
-/// wrong usage, no such run, or no cell in common.
+/// wrong usage, no such run, or no cell in common; 3 an unconfirmed regression with --fail-on-regression.
 #[derive(Args, Debug)]
 pub struct CompareArguments {
     /// The runs, the reference first: an id or the beginning of one, a name, `last`, `last~1`, FILE:RUN, or
@@ -41,7 +45,7 @@ pub struct CompareArguments {
     baseline: Option<String>,
     #[command(flatten)]
     file: ResultsFile,
-    /// Exit with 1 if a cell is significantly worse, by more than this share
+    /// Exit with 1 if a cell is significantly worse, by more than this share; with 3 if only single runs say so
     #[arg(long, value_name = "SHARE", value_parser = share)]
     fail_on_regression: Option<Share>,
     /// Metric to compare: bandwidth, rate, p50, p99 or mean, of one operation if named (read.p99); may be
@@ -122,7 +126,11 @@ fn compare(arguments: &CompareArguments, messages: &Messages) -> Result<u8> {
         let why = "the runs have no cell in common that two of them measured; next: compare runs of the same experiment";
         return Err(WrongInput(why.into()).into());
     }
-    Ok(u8::from(arguments.fail_on_regression.is_some() && compared.regressions > 0))
+    Ok(match arguments.fail_on_regression {
+        Some(_) if compared.regressions > 0 => 1,
+        Some(_) if compared.unconfirmed_regressions > 0 => UNCONFIRMED,
+        _ => 0,
+    })
 }
 
 /// A comparison in the requested form.
@@ -134,7 +142,11 @@ struct Compared {
     /// Whether no cell could be compared.
     nothing: bool,
     regressions: u64,
+    unconfirmed_regressions: u64,
 }
+
+/// The exit code when a regression was found that single runs cannot confirm.
+const UNCONFIRMED: u8 = 3;
 
 fn of_two(
     a: &Document,
@@ -148,14 +160,16 @@ fn of_two(
     }
     let text = arguments.output.write(|width| found.text(width), || found.json(), || found.markdown())?;
     let page = arguments.html.is_some().then(|| found.html(a, b));
-    Ok(Compared { text, page, nothing: found.cells.is_empty(), regressions: found.regressions })
+    let (regressions, unconfirmed_regressions) = (found.regressions, found.unconfirmed_regressions);
+    Ok(Compared { text, page, nothing: found.cells.is_empty(), regressions, unconfirmed_regressions })
 }
 
 fn of_several(runs: &[Document], arguments: &CompareArguments, options: &CompareOptions) -> Result<Compared> {
     let found = RunSeries::of(&runs.iter().collect::<Vec<_>>(), options);
     let text = arguments.output.write(|width| found.text(width), || found.json(), || found.markdown())?;
     let page = arguments.html.is_some().then(|| found.html());
-    Ok(Compared { text, page, nothing: found.cells.is_empty(), regressions: found.regressions })
+    let (regressions, unconfirmed_regressions) = (found.regressions, found.unconfirmed_regressions);
+    Ok(Compared { text, page, nothing: found.cells.is_empty(), regressions, unconfirmed_regressions })
 }
 
 /// The named runs, at least two.

@@ -24,8 +24,7 @@ pub fn take_back<'d>(differences: impl Iterator<Item = &'d mut Difference>) -> V
     let take = |difference: &mut &mut Difference| {
         let p_value = if tested(difference) { adjusted.next().unwrap_or(1.0) } else { difference.p_value };
         if tested(difference) && p_value >= stats::SIGNIFICANCE {
-            difference.call = Call::NoDifference;
-            difference.regression = false;
+            difference.withdraw();
         }
         p_value
     };

@@ -55,11 +55,11 @@ pub fn of(
         .collect();
     let Some(each) = each.filter(|each| each.len() > 1) else { return Vec::new() };
     let changes: Vec<f64> = each.iter().map(|(_, a, b)| super::mean(b) / super::mean(a)).collect();
-    let settled = (a.settled(), b.settled());
+    let level = (a.level_held(), b.level_held());
     let compare = |a: &[Estimate], b: &[Estimate]| {
         stats::compare(
-            &ComparedSide { repetitions: a, settled: settled.0 },
-            &ComparedSide { repetitions: b, settled: settled.1 },
+            &ComparedSide { repetitions: a, level: level.0 },
+            &ComparedSide { repetitions: b, level: level.1 },
             metric.better(),
             threshold,
         )
@@ -95,12 +95,12 @@ pub fn adjust(cells: &mut [CellComparison]) {
 /// Which hosts changed when the others did not, in one line; `None` if none stands out.
 pub fn line(hosts: &[HostComparison]) -> Option<String> {
     let (apart, rest): (Vec<_>, Vec<_>) = hosts.iter().partition(|host| host.stands_out);
-    let said = |call: Call, word: &str| {
-        let of: Vec<_> = apart.iter().copied().filter(|host| host.difference.call == call).collect();
+    let said = |is: fn(Call) -> bool, word: &str| {
+        let of: Vec<_> = apart.iter().copied().filter(|host| is(host.difference.call)).collect();
         named(&of, word)
     };
     let mut parts: Vec<String> =
-        [said(Call::Worse, "slower"), said(Call::Better, "faster")].into_iter().flatten().collect();
+        [said(Call::is_worse, "slower"), said(Call::is_better, "faster")].into_iter().flatten().collect();
     let both = parts.len() > 1;
     let (subject, verb) = if rest.len() == 1 { ("the other", "is") } else { ("the others", "are") };
     if parts.is_empty() {

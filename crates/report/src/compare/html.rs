@@ -5,7 +5,7 @@ use std::fmt::Write;
 use stats::Call;
 
 use super::matching::{MatchedPoint, RepeatedPoint, matched, points};
-use super::{CellComparison, RunComparison, call_text, text};
+use super::{CellComparison, RunComparison, text};
 use crate::figures::FigureUnit;
 use crate::html::curves::{NamedCurve, at_percentiles};
 use crate::html::{Page, escape, page};
@@ -16,11 +16,12 @@ use crate::{Curve, CurvePoint, Document, TimelinePoint};
 pub fn html(comparison: &RunComparison, a: &Document, b: &Document) -> String {
     let mut body = header(comparison);
     body.push_str("<main><section id=\"summary\" aria-labelledby=\"summary-title\"><h2 id=\"summary-title\">Summary</h2>");
-    let worse = comparison.cells.iter().any(|cell| cell.difference.call == Call::Worse);
-    let badge = match (comparison.cells.is_empty(), comparison.regressions > 0, worse) {
-        (true, ..) => "<span class=\"badge none\">nothing compared</span>",
-        (_, true, _) => "<span class=\"badge bad\">✕ WORSE</span>",
-        (_, _, true) => "<span class=\"badge warn\">! WORSE</span>",
+    let any = |call: Call| comparison.cells.iter().any(|cell| cell.difference.call == call);
+    let badge = match comparison.cells.is_empty() {
+        true => "<span class=\"badge none\">nothing compared</span>",
+        _ if comparison.regressions > 0 => "<span class=\"badge bad\">✕ WORSE</span>",
+        _ if any(Call::Worse) => "<span class=\"badge warn\">! WORSE</span>",
+        _ if any(Call::UnconfirmedWorse) => "<span class=\"badge warn\">! UNCONFIRMED</span>",
         _ => "<span class=\"badge good\">✓ NOT WORSE</span>",
     };
     let _ = write!(body, "<p class=\"verdict\">{badge} {}</p>", escape(&comparison.summary));
@@ -112,9 +113,9 @@ fn row(n: usize, cell: &CellComparison) -> String {
     };
     let badge = match (d.call, d.regression) {
         (Call::Worse, true) => "badge bad",
-        (Call::Worse, false) => "badge warn",
+        (Call::Worse | Call::UnconfirmedWorse, _) => "badge warn",
         (Call::Better, _) => "badge good",
-        (Call::NoDifference | Call::NotComparable, _) => "badge none",
+        (Call::UnconfirmedBetter | Call::NoDifference | Call::NotComparable, _) => "badge none",
     };
     let steady = if cell.steady { "" } else { " <span class=\"badge warn\">not steady</span>" };
     let interval = match d.high > 1e6 {
@@ -131,7 +132,7 @@ fn row(n: usize, cell: &CellComparison) -> String {
         data(d.relative, "difference/relative", &text::percent(d.relative)),
         data(cell.adjusted_p_value, "adjusted_p_value", &text::p_value(cell.adjusted_p_value)),
         escape(&d.test),
-        call_text(d.call),
+        d.call,
     )
 }
 

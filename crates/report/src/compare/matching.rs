@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use experiment::Cell;
+use stats::LevelHeld;
 use store::CellResult;
 
 use crate::{CellView, Document};
@@ -47,9 +48,10 @@ pub struct MatchedPoint<'a> {
 }
 
 impl RepeatedPoint<'_> {
-    /// Whether every repetition held a steady level.
-    pub fn settled(&self) -> bool {
-        self.results.iter().all(|result| result.steady.settled())
+    /// The least that a repetition held its level.
+    pub fn level_held(&self) -> LevelHeld {
+        let held = self.results.iter().map(|result| result.steady.level_held());
+        held.min().unwrap_or(LevelHeld::Unsettled)
     }
 }
 

@@ -18,7 +18,7 @@ pub use series::{CellFigure, CellSeries, RunSeries};
 
 use jiff::Timestamp;
 use serde::Serialize;
-use stats::{Call, ComparedSide, Difference, Estimate};
+use stats::{ComparedSide, Difference, Estimate};
 
 use crate::Document;
 use matching::{Key, MatchedPoint, RepeatedPoint};
@@ -87,6 +87,8 @@ pub struct RunComparison {
     pub summary: String,
     /// Cells that are worse by more than the threshold.
     pub regressions: u64,
+    /// Cells that were worse by more than the threshold, which single runs cannot confirm.
+    pub unconfirmed_regressions: u64,
 }
 
 /// One point and one metric of both runs.
@@ -128,7 +130,7 @@ impl CellComparison {
 
     /// The difference with its interval, and the call: `−1.7 % [−2.6 % to −0.8 %], worse`.
     pub fn difference_text(&self) -> String {
-        format!("{}, {}", text::difference(self), call_text(self.difference.call))
+        format!("{}, {}", text::difference(self), self.difference.call)
     }
 
     /// The first run's figure: the mean over its repetitions.
@@ -160,7 +162,10 @@ impl RunComparison {
         hosts::adjust(&mut cells);
         cells.iter_mut().for_each(|cell| cell.host_change = hosts::line(&cell.hosts));
         let summary = text::summary(&cells, choice.threshold);
-        let regressions = cells.iter().filter(|cell| cell.difference.regression).count() as u64;
+        let count =
+            |is: fn(&Difference) -> bool| cells.iter().filter(|cell| is(&cell.difference)).count() as u64;
+        let regressions = count(|difference| difference.regression);
+        let unconfirmed_regressions = count(|difference| difference.unconfirmed_regression);
         let only = |n: usize| {
             let alone = points.iter().filter(|point| point.both().is_none() && point.of_runs[n].is_some());
             alone.map(MatchedPoint::text).collect()
@@ -176,6 +181,7 @@ impl RunComparison {
             warnings,
             summary,
             regressions,
+            unconfirmed_regressions,
         }
     }
 
@@ -237,8 +243,8 @@ fn cell(
             continue;
         }
         let difference = stats::compare(
-            &ComparedSide { repetitions: &of_a, settled: a.settled() },
-            &ComparedSide { repetitions: &of_b, settled: b.settled() },
+            &ComparedSide { repetitions: &of_a, level: a.level_held() },
+            &ComparedSide { repetitions: &of_b, level: b.level_held() },
             metric.better(),
             choice.threshold,
         );
@@ -259,14 +265,4 @@ fn cell(
         out.push(comparison);
     }
     out
-}
-
-/// The call in words.
-pub(crate) fn call_text(call: Call) -> &'static str {
-    match call {
-        Call::Better => "better",
-        Call::Worse => "worse",
-        Call::NoDifference => "no difference",
-        Call::NotComparable => "not comparable",
-    }
 }

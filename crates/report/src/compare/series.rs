@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use stats::{Call, ComparedSide, Difference, Estimate, RunTrend};
+use stats::{Call, ComparedSide, Difference, Estimate, LevelHeld, RunTrend};
 
 use super::matching::{self, MatchedPoint, RepeatedPoint};
-use super::{CompareOptions, Metric, Side, call_text, differences, label, mean, side, text};
+use super::{CompareOptions, Metric, Side, differences, label, mean, side, text};
 use crate::Document;
 use crate::table::{FittedTable, LOG_WIDTH, TableColumn, paragraph};
 
@@ -27,6 +27,8 @@ pub struct RunSeries {
     pub summary: String,
     /// Cells in which the last run is significantly worse than the first, by more than the threshold.
     pub regressions: u64,
+    /// The same where single runs cannot confirm it.
+    pub unconfirmed_regressions: u64,
 }
 
 /// One point and one metric of all runs.
@@ -58,6 +60,9 @@ pub struct CellFigure {
     pub repetitions: Vec<Estimate>,
     /// Every repetition held a steady level.
     pub settled: bool,
+    /// The least that a repetition held its level.
+    #[serde(skip)]
+    pub level: LevelHeld,
     /// Difference from the first run that has the cell; absent in that run. The call is adjusted for all comparisons
     /// made (Holm).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,17 +90,18 @@ impl CellFigure {
 
     fn of(metric: Metric, point: &RepeatedPoint<'_>) -> Option<Self> {
         let repetitions = metric.estimates(point);
-        let settled = point.settled();
+        let level = point.level_held();
         (!repetitions.is_empty()).then_some(Self {
             repetitions,
-            settled,
+            settled: level > LevelHeld::Unsettled,
+            level,
             against_first: None,
             against_previous: None,
         })
     }
 
     fn compared(&self) -> ComparedSide<'_> {
-        ComparedSide { repetitions: &self.repetitions, settled: self.settled }
+        ComparedSide { repetitions: &self.repetitions, level: self.level }
     }
 }
 
@@ -110,11 +116,11 @@ impl RunSeries {
             .filter(|cell| cell.figures.iter().flatten().count() > 1)
             .collect();
         adjust(&mut cells);
-        let last_regressed = |cell: &&CellSeries| {
-            let last = cell.figures.last().and_then(Option::as_ref);
-            last.and_then(|last| last.against_first.as_ref()).is_some_and(|difference| difference.regression)
+        let count = |is: fn(&Difference) -> bool| {
+            cells.iter().filter_map(CellSeries::last_against_first).filter(|one| is(one)).count() as u64
         };
-        let regressions = cells.iter().filter(last_regressed).count() as u64;
+        let regressions = count(|difference| difference.regression);
+        let unconfirmed_regressions = count(|difference| difference.unconfirmed_regression);
         let summary = summary(&cells, runs.len());
         Self {
             runs: runs.iter().map(|run| side(run)).collect(),
@@ -124,6 +130,7 @@ impl RunSeries {
             cells,
             summary,
             regressions,
+            unconfirmed_regressions,
         }
     }
 
@@ -202,8 +209,8 @@ impl RunSeries {
         runs.filter_map(|(n, (run, figure))| {
             let figure = figure.as_ref()?;
             let against = |difference: &Option<Difference>| match difference {
-                Some(one) if one.call == Call::NotComparable => call_text(one.call).to_owned(),
-                Some(one) => format!("{} {}", text::percent(one.relative), call_text(one.call)),
+                Some(one) if one.call == Call::NotComparable => one.call.to_string(),
+                Some(one) => format!("{} {}", text::percent(one.relative), one.call),
                 None => String::new(),
             };
             let unsteady = if figure.settled { "" } else { " (not steady)" };
@@ -237,6 +244,11 @@ fn columns() -> Vec<TableColumn> {
 }
 
 impl CellSeries {
+    /// How the last run differs from the first that has the cell.
+    fn last_against_first(&self) -> Option<&Difference> {
+        self.figures.last()?.as_ref()?.against_first.as_ref()
+    }
+
     pub(super) fn title(&self) -> String {
         format!("{} on {}: {}", self.cell, self.target, self.metric)
     }
@@ -315,7 +327,7 @@ fn summary(cells: &[CellSeries], runs: usize) -> String {
         return "nothing to compare: the runs have no cell in common that two of them measured".into();
     }
     let last = |call: Call| {
-        let of_last = cells.iter().filter_map(|cell| cell.figures.last()?.as_ref()?.against_first.as_ref());
+        let of_last = cells.iter().filter_map(CellSeries::last_against_first);
         of_last.filter(|difference| difference.call == call).count()
     };
     let of = |count: usize| match cells.len() {
@@ -324,9 +336,14 @@ fn summary(cells: &[CellSeries], runs: usize) -> String {
     };
     let name = label(runs - 1);
     let mut parts = Vec::new();
-    for (call, word) in [(Call::Worse, "worse"), (Call::Better, "better")] {
+    for (call, word) in [(Call::Worse, "is worse"), (Call::Better, "is better")] {
         if last(call) > 0 {
-            parts.push(format!("{name} is {word} than A{}", of(last(call))));
+            parts.push(format!("{name} {word} than A{}", of(last(call))));
+        }
+    }
+    for (call, word) in [(Call::UnconfirmedWorse, "was worse"), (Call::UnconfirmedBetter, "was better")] {
+        if last(call) > 0 {
+            parts.push(format!("{name} {word} than A{}, unconfirmed: {}", of(last(call)), text::CONFIRM));
         }
     }
     if parts.is_empty() {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use stats::{Call, Difference};
 
 use super::series::{CellSeries, RunSeries};
-use super::{call_text, label, text};
+use super::{label, text};
 use crate::figures::FigureUnit;
 use crate::html::{Page, escape, page};
 use crate::svg::{Axis, Chart, ChartData, DataRow, Frame};
@@ -14,9 +14,10 @@ use crate::svg::{Axis, Chart, ChartData, DataRow, Frame};
 pub fn html(series: &RunSeries) -> String {
     let mut body = header(series);
     body.push_str("<main><section id=\"summary\" aria-labelledby=\"summary-title\"><h2 id=\"summary-title\">Summary</h2>");
-    let badge = match (series.cells.is_empty(), series.regressions > 0) {
-        (true, _) => "<span class=\"badge none\">nothing compared</span>",
-        (_, true) => "<span class=\"badge bad\">✕ WORSE</span>",
+    let badge = match series.cells.is_empty() {
+        true => "<span class=\"badge none\">nothing compared</span>",
+        _ if series.regressions > 0 => "<span class=\"badge bad\">✕ WORSE</span>",
+        _ if series.unconfirmed_regressions > 0 => "<span class=\"badge warn\">! UNCONFIRMED</span>",
         _ => "<span class=\"badge good\">✓ NOT WORSE</span>",
     };
     let _ = write!(body, "<p class=\"verdict\">{badge} {}</p>", escape(&series.summary));
@@ -141,12 +142,12 @@ fn table(series: &RunSeries, n: usize, cell: &CellSeries) -> String {
 fn against(difference: &Option<Difference>, path: &str) -> String {
     let Some(difference) = difference else { return String::new() };
     if difference.call == Call::NotComparable {
-        return call_text(difference.call).to_owned();
+        return difference.call.to_string();
     }
     format!(
         "<data value=\"{}\" data-path=\"{path}/relative\">{}</data> {}",
         difference.relative,
         text::percent(difference.relative),
-        call_text(difference.call)
+        difference.call
     )
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use stats::Call;
+use stats::{Call, Difference};
 
-use super::{CellComparison, RunComparison, call_text};
+use super::{CellComparison, RunComparison};
 use crate::figures::digits;
 use crate::table::{FittedTable, LOG_WIDTH, TableColumn, paragraph};
 
@@ -21,39 +21,44 @@ fn column((title, rank): (&&str, u8)) -> TableColumn {
     }
 }
 
+/// How single runs are confirmed.
+pub const CONFIRM: &str = "confirm with repetitions: 3 or steady: sustained";
+
 /// One line: better, worse or no difference.
 pub fn summary(cells: &[CellComparison], threshold: f64) -> String {
-    let count = |call: Call| cells.iter().filter(|cell| cell.difference.call == call).count();
-    let (better, worse) = (count(Call::Better), count(Call::Worse));
     let total = cells.len();
+    let of_call = |call: Call| cells.iter().filter(move |cell| cell.difference.call == call);
+    let unsettled = of_call(Call::NotComparable).count();
     if total == 0 {
         return "nothing to compare: the runs have no cell in common that both measured".into();
     }
-    let extreme = |call: Call| {
-        let called = cells.iter().filter(|cell| cell.difference.call == call);
-        called.max_by(|a, b| a.difference.relative.abs().total_cmp(&b.difference.relative.abs()))
-    };
-    let of = |n: usize| if total == 1 { String::new() } else { format!(" in {n} of {total} comparisons") };
-    let most = |call: Call| {
-        let Some(cell) = extreme(call) else { return String::new() };
-        let change = percent(cell.difference.relative);
-        match total {
-            1 => format!(": {change}"),
-            _ => format!(", at the most {change} ({} {})", cell.cell, cell.metric),
-        }
-    };
-    let mut parts = Vec::new();
-    if worse > 0 {
-        parts.push(format!("B is worse than A{}{}", of(worse), most(Call::Worse)));
-    }
-    if better > 0 {
-        let subject = if worse > 0 { "better" } else { "B is better than A" };
-        parts.push(format!("{subject}{}{}", of(better), most(Call::Better)));
-    }
-    let unsettled = count(Call::NotComparable);
     if unsettled == total {
         return "A and B cannot be compared: a single run reached no steady level; repeat the runs, or measure until they are steady"
             .into();
+    }
+    let size = |cell: &&CellComparison| cell.difference.relative.abs();
+    let mut parts = Vec::new();
+    // `B is worse than A in 2 of 8 comparisons, at the most −9 % (read p99)`, and `better in …`.
+    for (call, first, word) in [
+        (Call::Worse, "B is worse than A", "worse"),
+        (Call::Better, "B is better than A", "better"),
+        (Call::UnconfirmedWorse, "B was worse than A", "worse but unconfirmed"),
+        (Call::UnconfirmedBetter, "B was better than A", "better but unconfirmed"),
+    ] {
+        let Some(most) = of_call(call).max_by(|a, b| size(a).total_cmp(&size(b))) else { continue };
+        let (count, change) = (of_call(call).count(), percent(most.difference.relative));
+        let words = if parts.is_empty() { first } else { word };
+        parts.push(match total {
+            1 => format!("{words}: {change}"),
+            _ => format!(
+                "{words} in {count} of {total} comparisons, at the most {change} ({} {})",
+                most.cell, most.metric
+            ),
+        });
+    }
+    let different = !parts.is_empty();
+    if of_call(Call::UnconfirmedWorse).chain(of_call(Call::UnconfirmedBetter)).next().is_some() {
+        parts.push(format!("unconfirmed, because single runs do not show that it lasts: {CONFIRM}"));
     }
     if parts.is_empty() {
         parts.push(match total - unsettled {
@@ -64,12 +69,11 @@ pub fn summary(cells: &[CellComparison], threshold: f64) -> String {
     if unsettled > 0 {
         parts.push(format!("{unsettled} not comparable (no steady level: repeat the runs)"));
     }
-    if better + worse == 0 {
-        return parts.join("; ");
-    }
-    let regressions = cells.iter().filter(|cell| cell.difference.regression).count();
-    if threshold > 0.0 {
-        parts.push(format!("{regressions} worse by more than {}", plain_percent(threshold)));
+    if different && threshold > 0.0 {
+        let count = |is: fn(&Difference) -> bool| cells.iter().filter(|cell| is(&cell.difference)).count();
+        let (sure, unsure) = (count(|one| one.regression), count(|one| one.unconfirmed_regression));
+        let more = if unsure > 0 { format!(", and {unsure} unconfirmed") } else { String::new() };
+        parts.push(format!("{sure} worse by more than {}{more}", plain_percent(threshold)));
     }
     parts.join("; ")
 }
@@ -126,7 +130,7 @@ fn row(cell: &CellComparison) -> [String; 7] {
         unit.text(cell.b_mean()),
         difference(cell),
         p_value(cell.adjusted_p_value),
-        call_text(cell.difference.call).to_owned(),
+        cell.difference.call.to_string(),
     ]
 }
 
@@ -230,7 +234,7 @@ pub fn markdown(comparison: &RunComparison) -> String {
         let _ = writeln!(out, "\n| {} |\n|---|---|--:|--:|---|--:|---|", HEADS.join(" | "));
         for cell in &comparison.cells {
             let mut texts = row(cell).map(|text| cell_text(&text));
-            if matches!(cell.difference.call, Call::Better | Call::Worse) {
+            if cell.difference.call.is_better() || cell.difference.call.is_worse() {
                 texts[6] = format!("**{}**", texts[6]);
             }
             let _ = writeln!(out, "| {} |", texts.join(" | "));

@@ -2,7 +2,7 @@
 
 use experiment::SteadyRule;
 use metrics::Interval;
-use stats::{Better, Call, ComparedSide, Decision, Estimate, Floors, Measure, Monitor, compare};
+use stats::{Better, Call, ComparedSide, Decision, Estimate, Floors, LevelHeld, Measure, Monitor, compare};
 
 use crate::rules::default_rule;
 use crate::series::{Noise, fill, fill_latency};
@@ -69,8 +69,8 @@ fn share_called(pair: &Pair, factor: f64, pairs: u64) -> (f64, f64) {
         let (a, b) = (side(1.0, 0), side(factor, 1));
         let better = if pair.latency { Better::Lower } else { Better::Higher };
         let difference = compare(
-            &ComparedSide { repetitions: &a, settled: true },
-            &ComparedSide { repetitions: &b, settled: true },
+            &ComparedSide { repetitions: &a, level: LevelHeld::Horizon },
+            &ComparedSide { repetitions: &b, level: LevelHeld::Horizon },
             better,
             0.05,
         );
