@@ -275,6 +275,8 @@ SITUATIONS = [
     Situation("link limited at a second router under BBR, writes", paths.router_writes_bbr, "network", ("path-rate",)),
     Situation("full link without a queue (BBR)", paths.without_a_queue, "network", ("path-rate",)),
     Situation("full longer link without a queue (BBR)", paths.longer_without_a_queue, "network", ("path-rate",)),
+    Situation("full link with half the buffer (BBR)", paths.small_buffer_bbr, "network", ("path-rate",)),
+    Situation("full longer link with twice the buffer (BBR)", paths.longer_wide_buffer_bbr, "network", ("path-rate",)),
     Situation("full link with a deep buffer (BBR)", paths.deep_buffer_bbr, "network", ("path-rate",)),
     Situation("full link with loss beside it (BBR)", paths.full_beside_loss, "network", ("path-rate",)),
     Situation("full link with a short queue", paths.short_queue, "network", ("path-rate",)),

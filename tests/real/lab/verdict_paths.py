@@ -116,6 +116,16 @@ def longer_without_a_queue(lab: Lab) -> dict[str, Any]:
     return long_link(lab, 10, BBR, tbf())
 
 
+def small_buffer_bbr(lab: Lab) -> dict[str, Any]:
+    """Writes through 80 Mbit/s with 5 ms each way and 50 ms of buffer, by BBR."""
+    return long_link(lab, 5, BBR, tbf())
+
+
+def longer_wide_buffer_bbr(lab: Lab) -> dict[str, Any]:
+    """Writes through 80 Mbit/s with 10 ms each way and 100 ms of buffer, by BBR."""
+    return long_link(lab, 10, BBR, tbf(latency="100ms"))
+
+
 def deep_buffer_bbr(lab: Lab) -> dict[str, Any]:
     """Writes through 20 Mbit/s with 5 ms each way and 2 s of buffer, by BBR."""
     return long_link(lab, 5, BBR, tbf("20mbit", "2s"))
