@@ -1,7 +1,9 @@
 //! System calls on files as plain values, so that a thread can execute them for a task.
 
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{BorrowedFd, RawFd};
+
+use rustix::io::ReadWriteFlags;
 
 /// `BLKDISCARD` of linux/fs.h: `_IO(0x12, 119)`.
 const BLKDISCARD: libc::Ioctl = 0x1277;
@@ -84,16 +86,12 @@ impl Call {
 }
 
 /// pread(2) limited to the page cache (`RWF_NOWAIT`, preadv2(2)): `EAGAIN` if none of the data is there.
+///
+/// An inlined system call: the C library's function is also a cancellation point, and its `syscall` moves every argument
+/// to another register, which together cost as much as our own share of a read.
 #[inline]
 pub(crate) fn read_cached(fd: RawFd, start: *mut u8, len: usize, at: u64) -> io::Result<usize> {
-    let range = libc::iovec { iov_base: start.cast(), iov_len: len };
-    // The raw system call: the library function is also a cancellation point, which costs more than the rest of it. The
-    // offset is passed in two halves; kernels with 64-bit registers take the first as the whole offset (preadv(2), "C
-    // library/kernel differences").
-    let high = at.checked_shr(usize::BITS).unwrap_or(0);
-    // SAFETY: the caller's buffer is `len` bytes long and borrowed for the call.
-    let count = unsafe {
-        libc::syscall(libc::SYS_preadv2, fd, &raw const range, 1_usize, at, high, libc::RWF_NOWAIT)
-    };
-    if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
+    // SAFETY: the caller keeps the descriptor open and lends its buffer of `len` bytes for the call.
+    let (fd, bytes) = unsafe { (BorrowedFd::borrow_raw(fd), std::slice::from_raw_parts_mut(start, len)) };
+    Ok(rustix::io::preadv2(fd, &mut [io::IoSliceMut::new(bytes)], at, ReadWriteFlags::NOWAIT)?)
 }
