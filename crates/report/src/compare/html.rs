@@ -86,7 +86,7 @@ fn table(comparison: &RunComparison) -> String {
         return String::new();
     }
     let mut out = String::from("<div class=\"scroll\"><table class=\"cells sortable\"><thead><tr>");
-    for head in ["cell", "metric", "A", "B", "difference", "95 % interval", "p, adjusted", "test", "call"] {
+    for head in ["cell", "metric", "difference", "95 % interval", "call", "A", "B", "p, adjusted"] {
         let _ = write!(out, "<th scope=\"col\">{head}</th>");
     }
     out.push_str("</tr></thead><tbody>");
@@ -94,6 +94,9 @@ fn table(comparison: &RunComparison) -> String {
         out.push_str(&row(n, cell));
     }
     out.push_str("</tbody></table></div>");
+    for line in text::legend(comparison).lines() {
+        let _ = write!(out, "<p class=\"quiet\">{}</p>", escape(line));
+    }
     out
 }
 
@@ -123,16 +126,15 @@ fn row(n: usize, cell: &CellComparison) -> String {
         false => format!("{} to {}", text::percent(d.low), text::percent(d.high)),
     };
     format!(
-        "<tr><th scope=\"row\">{}{steady}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{interval}</td><td>{}</td>\
-         <td><span class=\"text quiet\">{}</span></td><td><span class=\"{badge}\">{}</span></td></tr>",
+        "<tr><th scope=\"row\">{}{steady}</th><td>{}</td><td>{}</td><td>{interval}</td>\
+         <td><span class=\"{badge}\">{}</span></td><td>{}</td><td>{}</td><td>{}</td></tr>",
         escape(&cell.cell),
         escape(&cell.metric),
+        data(d.relative, "difference/relative", &text::percent(d.relative)),
+        d.call,
         mean("a", &cell.a, cell.a_mean()),
         mean("b", &cell.b, cell.b_mean()),
-        data(d.relative, "difference/relative", &text::percent(d.relative)),
         data(cell.adjusted_p_value, "adjusted_p_value", &text::p_value(cell.adjusted_p_value)),
-        escape(&d.test),
-        d.call,
     )
 }
 

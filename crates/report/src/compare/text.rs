@@ -135,7 +135,7 @@ fn row(cell: &CellComparison) -> [String; 7] {
 }
 
 /// Explains the table: the tests, and the adjustment of the p-values.
-fn legend(comparison: &RunComparison) -> String {
+pub fn legend(comparison: &RunComparison) -> String {
     let mut tests: Vec<&str> = comparison.cells.iter().map(|cell| cell.difference.test.as_str()).collect();
     tests.sort_unstable();
     tests.dedup();
