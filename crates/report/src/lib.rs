@@ -12,6 +12,7 @@ mod named_cell;
 mod network;
 mod notebook;
 mod steadiness;
+mod storperf;
 mod svg;
 mod table;
 
@@ -26,4 +27,5 @@ pub use named_cell::NamedCell;
 pub use network::network_picture;
 pub use notebook::notebook;
 pub use steadiness::steadiness;
+pub use storperf::storperf_report;
 pub use table::{FittedTable, LOG_WIDTH, TableColumn, TextColour, paragraph};

@@ -5,6 +5,7 @@ mod intervals_csv;
 pub mod json;
 mod lines;
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -12,7 +13,7 @@ use clap::{Args, ValueEnum};
 use store::{RunRecord, StageKey, Store};
 
 use super::destination::BufferedOutput;
-use super::{ResultsFile, ended};
+use super::{ResultsFile, WrongInput, ended};
 use crate::messages::Messages;
 
 /// Writes a run for other programs: plan, environment, results, and on request every interval.
@@ -21,6 +22,9 @@ use crate::messages::Messages;
 /// and operation; with --intervals a line per interval, or a row per interval and operation. With --hosts,
 /// each host's lines follow the fleet's, under the host's name. Names carry their units: _ns, _s, _bytes,
 /// _per_s. Memory use does not grow with the length of the run.
+///
+/// storperf is the report of a StorPerf job, with its names, units and rule: a sample for each minute of each
+/// cell. Measure with `steady: storperf`, or for ten minutes, if its criteria are to be met.
 ///
 /// Exit code: 0 written, 1 the file cannot be read or written, 2 wrong usage or no such run.
 #[derive(Args, Debug)]
@@ -53,6 +57,8 @@ enum Format {
     Jsonl,
     /// A table.
     Csv,
+    /// One document in the structure of `StorPerf`'s reports.
+    Storperf,
 }
 
 /// Writes the run; returns the process's exit code.
@@ -66,10 +72,18 @@ fn export(arguments: &ExportArguments) -> Result<()> {
     let mut out = BufferedOutput::open(arguments.output_file.as_deref(), store.path())?;
     let hosts = arguments.hosts;
     let intervals = arguments.intervals.then_some(SeriesChoice { hosts });
+    if arguments.format == Format::Storperf && (hosts || arguments.intervals) {
+        let line = "--output=storperf has a sample for each minute of all hosts together; take --intervals and --hosts away";
+        return Err(WrongInput(line.to_owned()).into());
+    }
     match (arguments.format, intervals) {
         (Format::Json, intervals) => json::write(&store, &run, None, intervals, &mut out)?,
         (Format::Jsonl, None) => lines::cells(&store, &run, hosts, &mut out)?,
         (Format::Jsonl, Some(series)) => lines::intervals(&store, &run, series, &mut out)?,
+        (Format::Storperf, _) => {
+            serde_json::to_writer_pretty(&mut out, &report::storperf_report(&store, &run)?)?;
+            out.write_all(b"\n")?;
+        }
         (Format::Csv, None) => csv::cells(&store, &run, hosts, &mut out)?,
         (Format::Csv, Some(series)) => intervals_csv::write(&store, &run, series, &mut out)?,
     }
