@@ -57,7 +57,7 @@ enum Format {
     Jsonl,
     /// A table.
     Csv,
-    /// One document in the structure of `StorPerf`'s reports.
+    /// One document in the structure of StorPerf's reports.
     Storperf,
 }
 
