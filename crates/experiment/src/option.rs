@@ -6,7 +6,7 @@ use std::fmt;
 use units::{Share, Size, Span};
 
 use crate::kind::TargetKind;
-use crate::reader::one_of;
+use crate::option_error::{OptionError, OptionValueError, SyntaxError};
 use crate::url::TargetUrl;
 
 /// The type of an option's value.
@@ -39,7 +39,7 @@ pub enum OptionKind {
 }
 
 /// Parses the text of an option with its own syntax; the error says how to write it.
-pub type OptionCheck = fn(&str) -> Result<(), String>;
+pub type OptionCheck = fn(&str) -> Result<(), SyntaxError>;
 
 /// An option of a target kind.
 #[derive(Clone, Copy, Debug)]
@@ -108,49 +108,39 @@ impl OptionHelp {
     /// Parses a value.
     ///
     /// # Errors
-    /// What is wrong; after a `; ` what to write instead.
-    pub fn read(&self, text: &str) -> Result<OptionValue, String> {
-        let wrong = |error: units::ParseError| error.to_string();
+    /// What is wrong, and what to write instead.
+    pub fn read(&self, text: &str) -> Result<OptionValue, OptionValueError> {
+        let owned = || text.to_owned();
         Ok(match self.kind {
             OptionKind::Flag => match text {
                 "true" | "yes" | "on" | "1" => OptionValue::Flag(true),
                 "false" | "no" | "off" | "0" => OptionValue::Flag(false),
-                _ => return Err(format!("{text:?} is neither true nor false; write true or false")),
+                _ => return Err(OptionValueError::Flag(owned())),
             },
             OptionKind::Count { least, most } => match text.parse::<u64>() {
                 Ok(count) if (least..=most).contains(&count) => OptionValue::Number(count),
-                _ => return Err(format!("{text:?} does not fit; {}", whole_number(least, most))),
+                _ => return Err(OptionValueError::Count { text: owned(), least, most }),
             },
-            OptionKind::Bytes { least, most } => match text.parse::<Size>().map_err(wrong)?.bytes() {
+            OptionKind::Bytes { least, most } => match text.parse::<Size>()?.bytes() {
                 bytes if bytes < least => {
-                    return Err(format!("{text:?} is too small; write {} or more", Size(least)));
+                    return Err(OptionValueError::TooSmall { text: owned(), least });
                 }
-                bytes if bytes > most => {
-                    return Err(format!("{text:?} is too large; write at most {}", Size(most)));
-                }
+                bytes if bytes > most => return Err(OptionValueError::TooLarge { text: owned(), most }),
                 bytes => OptionValue::Number(bytes),
             },
-            OptionKind::Span => OptionValue::Span(text.parse::<Span>().map_err(wrong)?),
-            OptionKind::Share => OptionValue::Share(text.parse::<Share>().map_err(wrong)?.value()),
+            OptionKind::Span => OptionValue::Span(text.parse::<Span>()?),
+            OptionKind::Share => OptionValue::Share(text.parse::<Share>()?.value()),
             OptionKind::Choice(words) => match words.iter().find(|word| **word == text) {
                 Some(word) => OptionValue::Text((*word).to_owned()),
-                None => return Err(format!("{text:?} does not fit; write {}", one_of(words))),
+                None => return Err(OptionValueError::Choice { text: owned(), words }),
             },
             OptionKind::Text => {
                 if let Some(check) = self.check {
-                    check(text).map_err(|form| format!("{text:?} does not fit; {form}"))?;
+                    check(text).map_err(|why| OptionValueError::Syntax { text: owned(), why })?;
                 }
                 OptionValue::Text(text.to_owned())
             }
         })
-    }
-}
-
-fn whole_number(least: u64, most: u64) -> String {
-    if most == u64::MAX {
-        format!("write a whole number from {least} on")
-    } else {
-        format!("write a whole number from {least} to {most}")
     }
 }
 
@@ -162,23 +152,22 @@ impl TargetOptions {
     /// Parses the options of a URL's query, overridden by those that a plan has beside the URL.
     ///
     /// # Errors
-    /// One line: the option, what is wrong with it, and after a `; ` what to write instead.
+    /// One line: the option, what is wrong with it, and what to write instead.
     pub fn read(
         kind: &TargetKind,
         url: &TargetUrl,
         beside: &BTreeMap<String, String>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, OptionError> {
         let in_url = url.query().iter().map(|(name, value)| (name, value));
         let mut values = BTreeMap::new();
         for (name, text) in in_url.chain(beside) {
             let Some(help) = kind.option(name) else {
-                let next = match crate::nearest(name, kind.options.iter().map(|help| help.name)) {
-                    Some(near) => format!("did you mean {near:?}?"),
-                    None => "take it out".to_owned(),
-                };
-                return Err(format!("{}: targets have no option {name:?}; {next}", kind.scheme));
+                let near = crate::nearest(name, kind.options.iter().map(|help| help.name));
+                return Err(OptionError::Unknown { scheme: kind.scheme, name: name.clone(), near });
             };
-            let value = help.read(text).map_err(|problem| format!("{name}: {problem}"))?;
+            let value = help
+                .read(text)
+                .map_err(|error| OptionError::Value { name: name.clone(), error: Box::new(error) })?;
             values.insert(name.clone(), value);
         }
         Ok(Self(values))
@@ -227,8 +216,8 @@ mod tests {
     use super::*;
     use crate::kind::UrlForm;
 
-    fn two(_: &str) -> Result<(), String> {
-        Err("write two".to_owned())
+    fn two(_: &str) -> Result<(), SyntaxError> {
+        Err(SyntaxError::Form("write two"))
     }
 
     const OPTIONS: &[OptionHelp] = &[
@@ -239,11 +228,10 @@ mod tests {
     ];
     static KIND: TargetKind = TargetKind::new("x", "x://host", UrlForm::Host, &[], OPTIONS);
 
-    fn read(url: &str, beside: &[(&str, &str)]) -> Result<TargetOptions, String> {
+    fn read(url: &str, beside: &[(&str, &str)]) -> Result<TargetOptions, Box<dyn std::error::Error>> {
         let beside = beside.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let url =
-            TargetUrl::parse(&[&KIND], url).map_err(|fault| format!("{}; {}", fault.text, fault.hint))?;
-        TargetOptions::read(&KIND, &url, &beside)
+        let url = TargetUrl::parse(&[&KIND], url)?;
+        Ok(TargetOptions::read(&KIND, &url, &beside)?)
     }
 
     #[test]
@@ -268,7 +256,7 @@ mod tests {
             ("x://h?pair=x", "pair: \"x\" does not fit; write two"),
             ("x://h?dirct=1", "x: knows no \"dirct\"; did you mean \"direct\"?"),
         ] {
-            assert_eq!(read(url, &[]).unwrap_err(), problem);
+            assert_eq!(read(url, &[]).unwrap_err().to_string(), problem);
         }
     }
 }

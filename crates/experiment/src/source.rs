@@ -12,6 +12,16 @@ pub struct SourceText<'a> {
     pub text: &'a str,
 }
 
+/// The file of hosts that `hosts: "@file"` or `--hosts @file` names cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("the file of hosts {file:?} cannot be read: {error}; check its path")]
+pub struct HostsFileError {
+    /// The file, as named.
+    pub file: String,
+    /// What the system says.
+    pub error: std::io::Error,
+}
+
 /// Input from the command line and the environment.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
@@ -25,14 +35,17 @@ pub struct Settings<'a> {
     pub launcher: Option<&'a Launcher>,
     /// `--sharing`: overrides the file's.
     pub sharing: Option<Sharing>,
-    /// Reads the file for `hosts: "@file"`; the error is one line.
-    pub read_hosts: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Reads the file for `hosts: "@file"`.
+    pub read_hosts: &'a dyn Fn(&str) -> Result<String, HostsFileError>,
 }
 
 impl<'a> Settings<'a> {
     /// No settings and an empty environment.
     pub fn of(kinds: &'a [&'static TargetKind]) -> Self {
-        let read_hosts = &|_: &str| Err("no files are read here".to_owned());
+        let read_hosts = &|file: &str| {
+            let error = std::io::Error::new(std::io::ErrorKind::Unsupported, "no files are read here");
+            Err(HostsFileError { file: file.to_owned(), error })
+        };
         Self { kinds, set: &[], environment: &|_| None, launcher: None, sharing: None, read_hosts }
     }
 }

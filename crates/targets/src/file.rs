@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use drivers::DriverError;
 use drivers::file::{Fallocate, FileConfig, FileDriver, Place as Where, drop_caches};
 use experiment::OptionKind::{Choice, Flag};
-use experiment::{CacheControl, Cell, Job, OptionHelp, TargetKind, Transport, UrlForm, Workload};
+use experiment::{
+    CacheControl, Cell, Job, OptionHelp, SyntaxError, TargetKind, Transport, UrlForm, Workload,
+};
 use metrics::OpKind::{Commit, Create, List, Read as ReadOp, Remove, Stat, Trim, Write};
 use metrics::{ErrorKind, OpChange};
 use reactor::{BackendChoice as Backend, Durable};
@@ -232,20 +234,20 @@ fn whole_blocks(size: u64, workload: &Workload) -> u64 {
     if size < largest { size } else { size / largest * largest }
 }
 
-fn fallocate(text: &str) -> Result<Fallocate, String> {
+fn fallocate(text: &str) -> Result<Fallocate, SyntaxError> {
     match text {
         "none" => Ok(Fallocate::None),
         "reserve" => Ok(Fallocate::Allocate),
-        _ => Err("write none or reserve".to_owned()),
+        _ => Err(SyntaxError::Form("write none or reserve")),
     }
 }
 
-fn durable(text: &str) -> Result<Durable, String> {
+fn durable(text: &str) -> Result<Durable, SyntaxError> {
     match text {
         "none" => Ok(Durable::Nothing),
         "dsync" => Ok(Durable::Data),
         "sync" => Ok(Durable::All),
-        _ => Err("write none, dsync or sync".to_owned()),
+        _ => Err(SyntaxError::Form("write none, dsync or sync")),
     }
 }
 

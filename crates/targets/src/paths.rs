@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use drivers::interfaces;
 use drivers::paths::{self, DataAddress, Pairing, Paths, SourceAddress};
-use experiment::Workload;
+use experiment::{SyntaxError, Workload};
 
 use super::{OpenRequest, TargetError};
 
@@ -35,7 +35,7 @@ pub(super) fn read(request: &OpenRequest<'_>, usual: &[IpAddr]) -> Result<Networ
     let pairing = request.read("pairing", |text| match text {
         "every" => Ok(Pairing::Every),
         "in-turn" => Ok(Pairing::InTurn),
-        _ => Err("write every or in-turn".to_owned()),
+        _ => Err(SyntaxError::Form("write every or in-turn")),
     })?;
     Ok(NetworkPaths { addresses, paths: Paths { sources, pairing: pairing.unwrap_or_default() } })
 }
@@ -138,10 +138,9 @@ mod tests {
     use super::*;
     use crate::tests::with_request;
 
-    fn read_from(query: &str) -> Result<NetworkPaths, String> {
+    fn read_from(query: &str) -> Result<NetworkPaths, TargetError> {
         let text = format!("nfs://127.0.0.1/export?{query}");
         with_request(&text, &[], |request| read(request, &["127.0.0.1".parse().unwrap()]))
-            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -164,7 +163,7 @@ mod tests {
             ("addresses=127.0.0.1&use_addresses=2", "names 1: write 1 to 1"),
             ("pairing=all", "pairing: \"all\" does not fit; write every or in-turn"),
         ] {
-            let error = read_from(query).err().unwrap();
+            let error = read_from(query).err().unwrap().to_string();
             assert!(error.contains(problem) && !error.contains('\n'), "{query}: {error}");
         }
     }

@@ -11,7 +11,9 @@ use drivers::s3::{
 };
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Choice, Flag, Text};
-use experiment::{CalibratedOp, Job, OptionHelp, Target, TargetKind, TargetOptions, Transport, UrlForm};
+use experiment::{
+    CalibratedOp, Job, OptionHelp, SyntaxError, Target, TargetKind, TargetOptions, Transport, UrlForm,
+};
 use metrics::OpKind::{Delete, Get, List, Put, Read, Stat};
 
 use serde_json::Value;
@@ -164,7 +166,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
     let prefix = kept.clone().unwrap_or_else(|| context.place.object_name());
     let usual = S3Config::new(endpoint, bucket, &prefix, credentials);
     let connect_to: Option<SocketAddr> = request.read("connect_to", |text| {
-        text.parse().map_err(|_| "write ADDRESS:PORT, such as 10.0.0.1:443".to_owned())
+        text.parse().map_err(|_| SyntaxError::Form("write ADDRESS:PORT, such as 10.0.0.1:443"))
     })?;
     let host = connect_to.map(|address| address.ip()).or_else(|| usual.endpoint.host.parse().ok());
     let ways = paths::read(request, host.as_slice())?;

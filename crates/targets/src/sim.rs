@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drivers::sim::{Noise, Periodic, SimConfig, SimDriver, SimLatency};
 use experiment::OptionKind::{Count, Share};
-use experiment::{OptionHelp, TargetKind, UrlForm};
+use experiment::{OptionHelp, SyntaxError, TargetKind, UrlForm};
 use metrics::{ErrorKind, OpKind};
 use units::{ByteRate, Span};
 
@@ -135,8 +135,8 @@ fn open(request: &OpenRequest<'_>) -> Result<SimTarget, TargetError> {
 }
 
 /// Parses `1ms`, `uniform 1ms 5ms` or `exponential 5ms`; in URLs with `:` between the words.
-fn latency(text: &str) -> Result<SimLatency, String> {
-    let form = || "write 1ms, uniform:1ms:5ms or exponential:5ms".to_owned();
+fn latency(text: &str) -> Result<SimLatency, SyntaxError> {
+    let form = || SyntaxError::Form("write 1ms, uniform:1ms:5ms or exponential:5ms");
     let words: Vec<&str> = text.split([':', ' ']).filter(|word| !word.is_empty()).collect();
     match *words {
         ["uniform", least, most] => {
@@ -149,51 +149,55 @@ fn latency(text: &str) -> Result<SimLatency, String> {
     }
 }
 
-fn nanoseconds(text: &str) -> Result<u64, String> {
-    text.parse::<Span>().map(Span::nanos).map_err(|error| error.to_string())
+fn nanoseconds(text: &str) -> Result<u64, SyntaxError> {
+    Ok(text.parse::<Span>()?.nanos())
 }
 
-fn bandwidth(text: &str) -> Result<u64, String> {
-    let rate: ByteRate = text.parse().map_err(|error: units::ParseError| error.to_string())?;
-    let rate = rate.bytes_per_second();
-    if rate >= 1.0 { Ok(rate as u64) } else { Err("write a rate above zero, such as 1GB/s".to_owned()) }
+fn bandwidth(text: &str) -> Result<u64, SyntaxError> {
+    let rate = text.parse::<ByteRate>()?.bytes_per_second();
+    if rate >= 1.0 {
+        Ok(rate as u64)
+    } else {
+        Err(SyntaxError::Form("write a rate above zero, such as 1GB/s"))
+    }
 }
 
 /// Parses `1s/10s`: no responses for the first duration in each period of the second.
-fn stall(text: &str) -> Result<Periodic, String> {
-    let form = "write LENGTH/PERIOD, such as 1s/10s, the length being the shorter";
-    let (length, period) = text.split_once('/').ok_or(form)?;
+fn stall(text: &str) -> Result<Periodic, SyntaxError> {
+    let form = || SyntaxError::Form("write LENGTH/PERIOD, such as 1s/10s, the length being the shorter");
+    let (length, period) = text.split_once('/').ok_or_else(form)?;
     let (length, period) = (nanoseconds(length)?, nanoseconds(period)?);
     if length == 0 || length >= period {
-        return Err(form.to_owned());
+        return Err(form());
     }
     Ok(Periodic::new(length, period))
 }
 
 /// Parses `1/1000`: this many in this many operations fail.
-fn errors(text: &str) -> Result<(u64, ErrorKind), String> {
+fn errors(text: &str) -> Result<(u64, ErrorKind), SyntaxError> {
     let form = "write 1/COUNT, such as 1/1000: one operation in COUNT fails";
     let every = text.strip_prefix("1/").and_then(|count| count.trim().parse().ok());
     every
         .filter(|every| *every > 0)
         .map(|every| (every, ErrorKind::ServerFault))
-        .ok_or_else(|| form.to_owned())
+        .ok_or(SyntaxError::Form(form))
 }
 
 /// Parses `70s/1000`: one in this many operations takes this long.
-fn slow(text: &str) -> Result<(u64, u64), String> {
-    let form = || "write LENGTH/COUNT, such as 70s/1000: one operation in COUNT takes LENGTH".to_owned();
+fn slow(text: &str) -> Result<(u64, u64), SyntaxError> {
+    let form =
+        || SyntaxError::Form("write LENGTH/COUNT, such as 70s/1000: one operation in COUNT takes LENGTH");
     let (length, every) = text.split_once('/').ok_or_else(form)?;
     let every = every.trim().parse().ok().filter(|every| *every > 0).ok_or_else(form)?;
     Ok((every, nanoseconds(length)?))
 }
 
-fn share(text: &str) -> Result<f64, String> {
-    text.parse::<units::Share>().map(units::Share::value).map_err(|error| error.to_string())
+fn share(text: &str) -> Result<f64, SyntaxError> {
+    Ok(text.parse::<units::Share>()?.value())
 }
 
 /// Parses `1%`: latency grows by this share of its initial value each minute; `-1%`: it shrinks.
-fn drift(text: &str) -> Result<f64, String> {
+fn drift(text: &str) -> Result<f64, SyntaxError> {
     let (sign, size) = text.strip_prefix('-').map_or((1.0, text), |size| (-1.0, size));
     Ok(sign * share(size)? / 60.0)
 }
@@ -232,7 +236,7 @@ mod tests {
             (slow("70s/0").map(drop), "70s/1000"),
             (drift("fast").map(drop), "80%"),
         ] {
-            let error = result.unwrap_err();
+            let error = result.unwrap_err().to_string();
             assert!(error.contains(form), "{error}");
         }
     }

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use experiment::{
-    FailurePolicy, Fleet, Launcher, Plan, Pods, Settings, Sharing, SourceText, escape_braces, parse,
+    FailurePolicy, Fleet, HostsFileError, Launcher, Plan, Pods, Settings, Sharing, SourceText, escape_braces,
+    parse,
 };
 
 const REST: &str = "targets: {d: file:///mnt/data}\nworkloads: {r: {ops: read}}\n";
@@ -34,7 +35,7 @@ fn hosts_are_a_list_a_range_or_a_file() {
     }
     let read = |file: &str| match file {
         "rack.txt" => Ok("# a rack\nn[1-2]\nme@n3:22\n".to_owned()),
-        _ => Err(format!("{file}: there is no such file")),
+        _ => Err(HostsFileError { file: file.to_owned(), error: std::io::ErrorKind::NotFound.into() }),
     };
     let settings = Settings { read_hosts: &read, ..Settings::of(targets::kinds()) };
     let made = with(&format!("fleet: {{hosts: '@rack.txt'}}\n{REST}"), &settings).fleet.unwrap();

@@ -20,7 +20,9 @@ pub fn spread(mut plan: Plan, line: &fio::Arguments) -> Result<Plan, CommandErro
     for name in line.values("client") {
         // As in fio, a name that is an existing file means a file of hosts.
         match name.strip_prefix('@').or_else(|| Path::new(name).is_file().then_some(name)) {
-            Some(file) => lists.push(read_hosts(file).map_err(CommandError::Usage)?),
+            Some(file) => {
+                lists.push(read_hosts(file).map_err(|error| CommandError::Usage(error.to_string()))?)
+            }
             None => lists.push(name.to_owned()),
         }
     }

@@ -10,7 +10,7 @@ mod words;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use experiment::{FailurePolicy, Fleet, Launcher, Sharing, host_list};
+use experiment::{FailurePolicy, Fleet, HostsFileError, Launcher, Sharing, host_list};
 use provision::ApiSecret;
 
 /// The fleet's flags. What is given here wins over the experiment file.
@@ -214,7 +214,8 @@ impl FleetArguments {
 /// One line: why this is no list of hosts.
 pub fn hosts_of(text: &str) -> Result<Vec<String>, String> {
     match text.strip_prefix('@') {
-        Some(file) => host_list(&read_hosts(file)?).map_err(|error| format!("--hosts @{file}: {error}")),
+        Some(file) => host_list(&read_hosts(file).map_err(|error| error.to_string())?)
+            .map_err(|error| format!("--hosts @{file}: {error}")),
         None => host_list(text).map_err(|error| format!("--hosts: {error}")),
     }
 }
@@ -222,12 +223,11 @@ pub fn hosts_of(text: &str) -> Result<Vec<String>, String> {
 /// The text of a file of hosts.
 ///
 /// # Errors
-/// One line: why it cannot be read.
-pub fn read_hosts(file: &str) -> Result<String, String> {
+/// It cannot be read.
+pub fn read_hosts(file: &str) -> Result<String, HostsFileError> {
     /// Maximum size: a larger file is something else.
     const MAX_BYTES: u64 = 4 << 20;
-    let cannot =
-        |error: std::io::Error| format!("the file of hosts {file:?} cannot be read: {error}; check its path");
+    let cannot = |error| HostsFileError { file: file.to_owned(), error };
     let mut text = String::new();
     let opened = std::fs::File::open(file).map_err(cannot)?;
     std::io::Read::read_to_string(&mut std::io::Read::take(opened, MAX_BYTES), &mut text).map_err(cannot)?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Fleet, bare_host};
 use crate::kind::{TargetKind, kind_of};
 use crate::nearest::hint;
+use crate::option_error::OptionValueError;
 use crate::plan::{Cell, Target};
 use crate::text_fault::TextFault;
 
@@ -21,14 +22,14 @@ pub enum HostValueError {
     #[error(transparent)]
     Text(#[from] TextFault),
     /// With its variables an option has a value that means nothing.
-    #[error("host {host:?}: {name}: {wrong}")]
+    #[error("host {host:?}: {name}: {error}")]
     Option {
         /// The host's name.
         host: String,
         /// The option's name.
         name: String,
         /// What is wrong with its value, and what to write.
-        wrong: String,
+        error: Box<OptionValueError>,
     },
 }
 
@@ -82,10 +83,10 @@ impl Fleet {
             // Checks what the file reader could not, because only a host's value completes it.
             let value = match kind.and_then(|kind| kind.option(name)) {
                 Some(help) if value != *text => {
-                    let read = help.read(&value).map_err(|wrong| HostValueError::Option {
+                    let read = help.read(&value).map_err(|error| HostValueError::Option {
                         host: host.to_owned(),
                         name: name.clone(),
-                        wrong,
+                        error: Box::new(error),
                     })?;
                     read.to_string()
                 }
@@ -129,8 +130,8 @@ pub fn escape_braces(text: &str) -> String {
 /// Splits a text into its `{…}` names and the text between them, with doubled braces as single ones.
 ///
 /// # Errors
-/// Names the unbalanced brace.
-pub(crate) fn pieces(text: &str) -> Result<Vec<Piece>, String> {
+/// [`LoneBrace`].
+pub(crate) fn pieces(text: &str) -> Result<Vec<Piece>, LoneBrace> {
     let mut pieces = Vec::new();
     let mut plain = String::new();
     let mut rest = text;
@@ -150,7 +151,7 @@ pub(crate) fn pieces(text: &str) -> Result<Vec<Piece>, String> {
                 pieces.push(Piece::Name(name.trim().to_owned()));
                 rest = &after[name.len() + 1..];
             }
-            _ => return Err(format!("{brace} stands alone")),
+            _ => return Err(LoneBrace(char::from(rest.as_bytes()[at]))),
         }
     }
     plain.push_str(rest);
@@ -158,6 +159,11 @@ pub(crate) fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     pieces.retain(|piece| !matches!(piece, Piece::Plain(text) if text.is_empty()));
     Ok(pieces)
 }
+
+/// A brace in a text that is neither doubled nor one of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} stands alone")]
+pub(crate) struct LoneBrace(char);
 
 /// A part of a text with variables in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -117,8 +117,12 @@ pub(super) fn hosts(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Vec<
         let (text, from) = match text.strip_prefix('@') {
             Some(file) => match (settings.read_hosts)(file) {
                 Ok(text) => (text, format!("{file}: ")),
-                Err(wrong) => {
-                    reader.fault(item, wrong, "write hosts: \"@file\" with a file that has a host a line");
+                Err(error) => {
+                    reader.fault(
+                        item,
+                        error.to_string(),
+                        "write hosts: \"@file\" with a file that has a host a line",
+                    );
                     return None;
                 }
             },

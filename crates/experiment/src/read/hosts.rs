@@ -101,9 +101,9 @@ impl<'f> Hosts<'f> {
             return Some(if self.fleet.is_some() { escape_braces(&value) } else { value });
         }
         for (host, whole) in self.whole(reader, node, text)? {
-            if let Err(wrong) = help.read(&whole) {
-                let (text, hint) = wrong.split_once("; ").unwrap_or((&wrong, "write another value"));
-                reader.fault(node, format!("for host {host:?}: {text}"), hint);
+            if let Err(error) = help.read(&whole) {
+                let fault = error.fault();
+                reader.fault(node, format!("for host {host:?}: {}", fault.text), fault.hint);
                 return None;
             }
         }

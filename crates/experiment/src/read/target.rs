@@ -132,7 +132,7 @@ pub(super) fn option(reader: &Reader<'_>, node: &Node, help: &OptionHelp) -> Opt
         OptionKind::Text => {
             let text = reader.text(node, "write a text")?;
             if let Some(Err(form)) = help.check.map(|check| check(&text)) {
-                reader.fault(node, format!("{text:?} is no value of {}", help.name), form);
+                reader.fault(node, format!("{text:?} is no value of {}", help.name), form.to_string());
                 return None;
             }
             Some(text)

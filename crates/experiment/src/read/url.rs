@@ -15,9 +15,9 @@ pub(super) fn check_url(kinds: &[&'static TargetKind], url: &str) -> Result<&'st
     let kind = url.kind();
     for (name, value) in url.query() {
         let read = kind.option(name).map_or(Ok(()), |help| help.read(value).map(drop));
-        read.map_err(|problem| {
-            let (text, hint) = problem.split_once("; ").unwrap_or((&problem, "write another value"));
-            (format!("{name}: {text}"), hint.to_owned())
+        read.map_err(|error| {
+            let fault = error.fault();
+            (format!("{name}: {}", fault.text), fault.hint)
         })?;
     }
     Ok(kind)

@@ -1,7 +1,7 @@
 //! Every mistake that docs/experiment-reference.md lists, with the whole message that users see (snapshots).
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
-use experiment::{Settings, SourceText, parse};
+use experiment::{HostsFileError, Settings, SourceText, parse};
 
 /// A workload on files, and more of its keys.
 macro_rules! disk {
@@ -80,7 +80,7 @@ fn faults(mistake: &Mistake) -> experiment::Diagnostics {
     };
     let read_hosts = |file: &str| match file {
         "twice.txt" => Ok("a\nb\na\n".to_owned()),
-        _ => Err(format!("{file}: No such file or directory")),
+        _ => Err(HostsFileError { file: file.to_owned(), error: std::io::Error::from_raw_os_error(2) }),
     };
     let settings = Settings {
         set: &set,
