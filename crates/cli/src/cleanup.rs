@@ -8,8 +8,8 @@ use std::sync::Arc;
 use clap::Args;
 use drivers::tls::FingerprintError;
 use provision::{
-    ApiSecret, BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, ProvisionError, RecordedPlace,
-    RunId, Trust,
+    ApiSecret, BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, PlaceError, ProvisionError,
+    RecordedPlace, RunId, Trust,
 };
 use targets::{AccessKey, ProcessEnvironment, Removal};
 use units::Span;
@@ -179,20 +179,17 @@ struct Keys {
 }
 
 impl Helper for Keys {
-    fn token_for(&mut self, address: &str) -> Result<ApiSecret, String> {
-        let token = self.token.clone().filter(|token| !token.is_empty());
-        token.ok_or_else(|| {
-            format!("no API token for the array at {address}; next: set FB_TOKEN or give --token-file FILE")
-        })
+    fn token_for(&mut self, _: &str) -> Option<ApiSecret> {
+        self.token.clone().filter(|token| !token.is_empty())
     }
 
-    fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), String> {
+    fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), PlaceError> {
         let key = access.map(|access| AccessKey {
             id: access.access_key.clone(),
             secret: access.secret_key.reveal().to_owned(),
             token: None,
         });
-        self.removal.remove(place, key).map_err(|error| error.to_string())
+        Ok(self.removal.remove(place, key)?)
     }
 }
 

@@ -136,16 +136,29 @@ impl Candidate {
     }
 }
 
-fn judge(interface: &Interface, subnet: Option<&Subnet>) -> Result<Candidate, String> {
+/// Why an interface is left out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum Unsuitable {
+    #[error("it has no address")]
+    NoAddress,
+    #[error("{0:?} is not an address")]
+    NotAnAddress(String),
+    #[error("{0} is disabled")]
+    Disabled(IpAddr),
+    #[error("the subnet {subnet} of {address} is disabled")]
+    SubnetDisabled { subnet: String, address: IpAddr },
+}
+
+fn judge(interface: &Interface, subnet: Option<&Subnet>) -> Result<Candidate, Unsuitable> {
     let text = interface.address.as_deref().unwrap_or_default();
     let address: IpAddr = text.parse().map_err(|_| {
-        if text.is_empty() { "it has no address".to_owned() } else { format!("{text:?} is not an address") }
+        if text.is_empty() { Unsuitable::NoAddress } else { Unsuitable::NotAnAddress(text.to_owned()) }
     })?;
     if interface.enabled == Some(false) {
-        return Err(format!("{address} is disabled"));
+        return Err(Unsuitable::Disabled(address));
     }
     if let Some(subnet) = subnet.filter(|subnet| subnet.enabled == Some(false)) {
-        return Err(format!("the subnet {} of {address} is disabled", subnet.name));
+        return Err(Unsuitable::SubnetDisabled { subnet: subnet.name.clone(), address });
     }
     let named = interface.subnet.as_ref().and_then(|subnet| subnet.name.clone());
     let servers: Vec<String> =

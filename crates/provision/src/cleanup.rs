@@ -10,17 +10,15 @@ use crate::client::{Client, Management};
 use crate::error::ProvisionError;
 use crate::http::Trust;
 use crate::journal::{ArrayFacts, Entry, Journal, Opened, RecordedPlace, Resource, Run};
+use crate::leftover::{LeftoverError, PlaceError};
 use crate::remove::Remover;
 use crate::secret::ApiSecret;
 use crate::session::BucketAccess;
 
 /// What cleanup needs from its caller: secrets, and the protocols of the data path.
 pub trait Helper {
-    /// The API token for the array at `address`, as given to the run.
-    ///
-    /// # Errors
-    /// There is none: one line that says where it was searched for.
-    fn token_for(&mut self, address: &str) -> Result<ApiSecret, String>;
+    /// The API token for the array at `address`, as given to the run; `None` if there is none.
+    fn token_for(&mut self, address: &str) -> Option<ApiSecret>;
 
     /// Removes a place of the run's own with everything in it; `access` has the keys if the array created them, else
     /// they come from where the run got them. The protocol checks that the place really bears the run's name, as the
@@ -28,7 +26,7 @@ pub trait Helper {
     ///
     /// # Errors
     /// One line: what failed, and the next step.
-    fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), String>;
+    fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), PlaceError>;
 }
 
 /// Options of a cleanup.
@@ -128,7 +126,7 @@ impl Work<'_> {
             }
             let outcome = self.in_time().and_then(|()| {
                 say(&format!("run {}: removing {}", run.id(), place.title));
-                helper.remove(place, None)
+                helper.remove(place, None).map_err(LeftoverError::Place)
             });
             note(run, entry, outcome, &mut failures);
         }
@@ -138,7 +136,7 @@ impl Work<'_> {
         let mut client = match self.in_time().and_then(|()| self.open(run, helper, say)) {
             Ok(client) => client,
             Err(error) => {
-                failures.push(error);
+                failures.push(error.to_string());
                 return failures;
             }
         };
@@ -158,15 +156,12 @@ impl Work<'_> {
     }
 
     /// Whether another removal may start.
-    fn in_time(&self) -> Result<(), String> {
+    fn in_time(&self) -> Result<(), LeftoverError> {
         let spent = Duration::from_nanos(clock::now_ns().saturating_sub(self.begun_ns));
         if spent < self.options.time_limit {
             return Ok(());
         }
-        Err(format!(
-            "not tried: the clean-up has taken {} s; next: run it again, or allow more with --time-limit",
-            spent.as_secs()
-        ))
+        Err(LeftoverError::OutOfTime { spent })
     }
 
     /// Logs in to a run's array.
@@ -175,13 +170,12 @@ impl Work<'_> {
         run: &Run,
         helper: &mut dyn Helper,
         say: &mut dyn FnMut(&str),
-    ) -> Result<Client, String> {
-        let ArrayFacts { address, trust, .. } =
-            run.array().ok_or("the journal does not say which array it is about")?;
+    ) -> Result<Client, LeftoverError> {
+        let ArrayFacts { address, trust, .. } = run.array().ok_or(LeftoverError::NoArray)?;
         if self.silent.contains(&address) {
-            return Err(format!("not tried: the array at {address} did not answer for an earlier journal"));
+            return Err(LeftoverError::Silent(address));
         }
-        let token = helper.token_for(&address)?;
+        let token = helper.token_for(&address).ok_or_else(|| LeftoverError::NoToken(address.clone()))?;
         let trust = self.options.trust.clone().unwrap_or(trust);
         say(&format!("run {}: logging in to the array at {address}", run.id()));
         let call_timeout = self.options.call_timeout;
@@ -190,7 +184,7 @@ impl Work<'_> {
             if error.is_silence() {
                 self.silent.insert(address);
             }
-            error.to_string()
+            error.into()
         })
     }
 }
@@ -203,8 +197,8 @@ fn refused(run: &Run, title: &str) -> String {
     )
 }
 
-fn note(run: &Run, entry: &Entry, outcome: Result<(), String>, failures: &mut Vec<String>) {
-    let outcome = outcome.and_then(|()| run.removed(entry.id).map_err(|error| error.to_string()));
+fn note(run: &Run, entry: &Entry, outcome: Result<(), LeftoverError>, failures: &mut Vec<String>) {
+    let outcome = outcome.and_then(|()| Ok(run.removed(entry.id)?));
     if let Err(cause) = outcome {
         failures.push(format!("{}: {cause}", entry.resource));
     }

@@ -40,6 +40,7 @@ mod error;
 mod forget;
 mod http;
 mod journal;
+mod leftover;
 mod remove;
 mod run_id;
 mod secret;
@@ -57,6 +58,7 @@ pub use http::{Fingerprint, Trust};
 pub use journal::{
     Container, EntryId, Journal, RecordedPlace, Run, removed_elsewhere, settled_on, settled_told, this_host,
 };
+pub use leftover::PlaceError;
 pub use run_id::{RunId, RunIdError};
 pub use secret::ApiSecret;
 pub use session::{ArraySession, BucketAccess, Targets, Want, Wanted};

@@ -11,6 +11,7 @@ use crate::cleanup::Helper;
 use crate::client::{Client, Parameters};
 use crate::error::{CallError, Failure};
 use crate::journal::{Entry, Resource, Run, State};
+use crate::leftover::LeftoverError;
 use crate::session::{BucketAccess, create_access_key, look};
 use crate::steps::ManagementStep;
 use crate::version::Generation;
@@ -84,7 +85,7 @@ impl<'a> Remover<'a> {
     }
 
     /// Our objects in a bucket that is not ours: removed over S3, with a new key if the run had a user there.
-    pub(crate) fn objects(&mut self, entry: &Entry) -> Result<(), String> {
+    pub(crate) fn objects(&mut self, entry: &Entry) -> Result<(), LeftoverError> {
         let Resource::Place(place) = &entry.resource else { return Ok(()) };
         let bucket = place.bucket().unwrap_or_default();
         let user = self.run.outstanding().into_iter().find_map(|other| match other.resource {
@@ -94,14 +95,13 @@ impl<'a> Remover<'a> {
         let access = match user {
             None => None,
             Some(user) => {
-                let (access_key, secret_key) =
-                    create_access_key(self.client, self.run, &user).map_err(|error| error.to_string())?;
+                let (access_key, secret_key) = create_access_key(self.client, self.run, &user)?;
                 Some(BucketAccess { bucket: bucket.to_owned(), access_key, secret_key })
             }
         };
         match &mut self.helper {
-            Some(helper) => helper.remove(place, access.as_ref()),
-            None => Err("there is nobody here to remove objects".into()),
+            Some(helper) => helper.remove(place, access.as_ref()).map_err(LeftoverError::Place),
+            None => Err(LeftoverError::NoHelper),
         }
     }
 

@@ -104,11 +104,9 @@ impl FromStr for ApiVersion {
 mod tests {
     use super::*;
 
-    fn choose(offered: &[&str]) -> Result<String, String> {
+    fn choose(offered: &[&str]) -> Result<String, ProvisionError> {
         let offered: Vec<String> = offered.iter().map(|&text| text.to_owned()).collect();
-        ApiVersion::newest_common(&offered)
-            .map(|version| version.to_string())
-            .map_err(|error| error.to_string())
+        ApiVersion::newest_common(&offered).map(|version| version.to_string())
     }
 
     #[test]
@@ -121,7 +119,7 @@ mod tests {
 
     #[test]
     fn no_common_version_says_what_was_offered() {
-        let error = choose(&["3.0", "latest"]).unwrap_err();
+        let error = choose(&["3.0", "latest"]).unwrap_err().to_string();
         assert!(error.contains("3.0, latest") && error.contains("next:"), "{error}");
         assert!(choose(&[]).is_err());
     }

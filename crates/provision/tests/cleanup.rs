@@ -7,8 +7,8 @@ mod support;
 use std::time::Duration;
 
 use provision::{
-    ApiSecret, BucketAccess, CleanupOptions, CleanupReport, EntryId, Helper, Journal, RecordedPlace, RunId,
-    Want, Wanted, cleanup, forget,
+    ApiSecret, BucketAccess, CleanupOptions, CleanupReport, EntryId, Helper, Journal, PlaceError,
+    RecordedPlace, RunId, Want, Wanted, cleanup, forget,
 };
 use serde_json::json;
 use support::places::{local_place, nfs_place, s3_place};
@@ -30,12 +30,12 @@ struct Noting {
 }
 
 impl Helper for Noting {
-    fn token_for(&mut self, address: &str) -> Result<ApiSecret, String> {
+    fn token_for(&mut self, address: &str) -> Option<ApiSecret> {
         self.asked.push(format!("token {}", address.split(':').next().unwrap()));
-        Ok(ApiSecret::new(TOKEN))
+        Some(ApiSecret::new(TOKEN))
     }
 
-    fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), String> {
+    fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), PlaceError> {
         let text = |field: &str| place.place[field].as_str().unwrap();
         let keys = access.map_or("own keys", |access| &access.access_key);
         self.asked.push(match &*place.scheme {

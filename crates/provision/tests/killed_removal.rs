@@ -7,7 +7,8 @@ mod support;
 use std::time::Duration;
 
 use provision::{
-    ApiSecret, BucketAccess, CleanupOptions, Helper, Journal, RecordedPlace, Want, Wanted, cleanup,
+    ApiSecret, BucketAccess, CleanupOptions, Helper, Journal, PlaceError, RecordedPlace, Want, Wanted,
+    cleanup,
 };
 use support::places::{nfs_place, s3_place};
 use support::store::Store;
@@ -17,11 +18,11 @@ use support::{Fake, Scene, TOKEN};
 struct TokenOnly;
 
 impl Helper for TokenOnly {
-    fn token_for(&mut self, _: &str) -> Result<ApiSecret, String> {
-        Ok(ApiSecret::new(TOKEN))
+    fn token_for(&mut self, _: &str) -> Option<ApiSecret> {
+        Some(ApiSecret::new(TOKEN))
     }
 
-    fn remove(&mut self, place: &RecordedPlace, _: Option<&BucketAccess>) -> Result<(), String> {
+    fn remove(&mut self, place: &RecordedPlace, _: Option<&BucketAccess>) -> Result<(), PlaceError> {
         panic!("it went with its file system or bucket: {place:?}")
     }
 }

@@ -249,15 +249,29 @@ impl Run {
     }
 }
 
+/// Why a record does not continue a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum RecordError {
+    /// The journal has this format.
+    #[error("its format is {0}, and this program reads 1 to {FORMAT}")]
+    Format(u32),
+    /// It creates this entry, and another number was next.
+    #[error("entry {0} out of order")]
+    OutOfOrder(u32),
+    /// It is about this entry, which was not created before.
+    #[error("there is no entry {0}")]
+    NoEntry(u32),
+}
+
 impl Content {
     fn is_settled(&self) -> bool {
         self.entries.iter().all(|entry| entry.state.is_settled())
     }
 
-    fn replay(&mut self, record: Record) -> Result<(), String> {
+    fn replay(&mut self, record: Record) -> Result<(), RecordError> {
         let (n, state) = match record {
             Record::Run { format, .. } if !(1..=FORMAT).contains(&format) => {
-                return Err(format!("its format is {format}, and this program reads 1 to {FORMAT}"));
+                return Err(RecordError::Format(format));
             }
             Record::Run { .. } => return Ok(()),
             Record::Array(facts) => {
@@ -266,7 +280,7 @@ impl Content {
             }
             Record::Intend { n, at_s, resource } => {
                 if n as usize != self.entries.len() {
-                    return Err(format!("entry {n} out of order"));
+                    return Err(RecordError::OutOfOrder(n));
                 }
                 self.entries.push(Entry { id: EntryId(n), resource, state: State::Intended, at_s });
                 return Ok(());
@@ -275,7 +289,7 @@ impl Content {
             Record::Void { n, .. } => (n, State::Void),
             Record::Removed { n } => (n, State::Removed),
         };
-        self.entries.get_mut(n as usize).ok_or_else(|| format!("there is no entry {n}"))?.state = state;
+        self.entries.get_mut(n as usize).ok_or(RecordError::NoEntry(n))?.state = state;
         Ok(())
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use provision::{
-    ApiSecret, BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, RecordedPlace, Run, RunId,
-    cleanup,
+    ApiSecret, BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, PlaceError, RecordedPlace, Run,
+    RunId, cleanup,
 };
 use serde_json::{Value, json};
 
@@ -17,12 +17,12 @@ use crate::{HeldSecrets, JournaledPlace, LocalPlace, NfsPlace, PlaceEntry, Remov
 struct Protocols(Removal);
 
 impl Helper for Protocols {
-    fn token_for(&mut self, address: &str) -> Result<ApiSecret, String> {
+    fn token_for(&mut self, address: &str) -> Option<ApiSecret> {
         panic!("there is no array: {address}")
     }
 
-    fn remove(&mut self, place: &RecordedPlace, _: Option<&BucketAccess>) -> Result<(), String> {
-        self.0.remove(place, None).map_err(|error| error.to_string())
+    fn remove(&mut self, place: &RecordedPlace, _: Option<&BucketAccess>) -> Result<(), PlaceError> {
+        Ok(self.0.remove(place, None)?)
     }
 }
 
