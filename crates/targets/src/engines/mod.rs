@@ -4,9 +4,12 @@
 pub(super) mod files;
 pub(super) mod net;
 pub(super) mod nfs;
+mod nfs_error;
 pub(super) mod s3;
 
 use std::collections::BTreeMap;
+
+use experiment::TextFault;
 
 /// The engines of a protocol, and the job options that only they have.
 #[derive(Clone, Copy, Debug)]
@@ -265,11 +268,16 @@ pub enum ValueKind {
 /// The largest integer that fio stores in most options.
 const MOST: i64 = u32::MAX as i64;
 
-/// Reports why no target could be created: at the option that the line begins with, else at `option`.
-fn refused(job: &dyn EngineJob, options: &[&'static str], option: &'static str, why: &str) -> EngineTarget {
-    let (text, correction) =
-        why.split_once("; ").unwrap_or((why, "see the engine's options in docs/fio-options.md"));
-    let place = options.iter().copied().find(|option| text.starts_with(option)).unwrap_or(option);
-    job.fault(place, text.to_owned(), correction.to_owned());
+/// What to do about a fault that already says what to write.
+const SEE_OPTIONS: &str = "see the engine's options in docs/fio-options.md";
+
+/// What is wrong, and what to write.
+fn fault(text: impl Into<String>, hint: impl Into<String>) -> TextFault {
+    TextFault { text: text.into(), hint: hint.into() }
+}
+
+/// Reports at an option why no target could be created.
+fn refused(job: &dyn EngineJob, option: &'static str, fault: TextFault) -> EngineTarget {
+    job.fault(option, fault.text, fault.hint);
     EngineTarget::default()
 }

@@ -2,8 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use experiment::TextFault;
+
 use super::ValueKind::{Bool, Flag, Integer, Text, Word};
-use super::{EngineJob, EngineOption, EngineTarget, JobEngine, JobEngines, MOST, OptionSupport, refused};
+use super::{
+    EngineJob, EngineOption, EngineTarget, JobEngine, JobEngines, MOST, OptionSupport, SEE_OPTIONS, fault,
+    refused,
+};
 use crate::hosts::in_url;
 
 const NET: &[&str] = &["net", "netsplice"];
@@ -40,12 +45,12 @@ pub const ENGINES: JobEngines = JobEngines {
 
 fn target(job: &dyn EngineJob) -> EngineTarget {
     let does = job.operations();
-    let fault = |text: &str, correction: &str| job.fault("rw", text.to_owned(), correction.to_owned());
+    let wrong_way = |text: &str, correction: &str| job.fault("rw", text.to_owned(), correction.to_owned());
     if does.random {
-        fault("a stream has no places to choose at random", "use rw=read or rw=write");
+        wrong_way("a stream has no places to choose at random", "use rw=read or rw=write");
     }
     if usize::from(does.reads) + usize::from(does.writes) + usize::from(does.trims) > 1 || does.trims {
-        fault("a stream is read or written", "use rw=read or rw=write, and a job for each end");
+        wrong_way("a stream is read or written", "use rw=read or rw=write, and a job for each end");
     }
     let text = |name: &'static str| job.text(name).filter(|text| !text.is_empty()).map(str::to_owned);
     let options = NetOptions {
@@ -61,8 +66,7 @@ fn target(job: &dyn EngineJob) -> EngineTarget {
     };
     match net_target(&options) {
         Ok((url, options)) => EngineTarget { url, options, file_names: None },
-        // A line begins with the name of the option it is about, unless that is this one.
-        Err(why) => refused(job, &["hostname", "port", "protocol", "listen"], "port", &why),
+        Err(error) => refused(job, error.option(), error.fault()),
     }
 }
 
@@ -89,38 +93,74 @@ struct NetOptions {
     interface: Option<String>,
 }
 
+/// Why a job's options name no target of `ioengine=net`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.fault())]
+enum NetJobError {
+    /// Another protocol than TCP.
+    Protocol(String),
+    /// The interface of a multicast.
+    Interface,
+    /// No port.
+    Port(u64),
+    NoPort,
+    ListenerWithHost,
+    NoHost,
+}
+
+impl NetJobError {
+    /// The option at fault.
+    fn option(&self) -> &'static str {
+        match self {
+            Self::Protocol(_) => "protocol",
+            Self::ListenerWithHost | Self::NoHost => "hostname",
+            Self::Interface | Self::Port(_) | Self::NoPort => "port",
+        }
+    }
+
+    /// What is wrong, and what to write.
+    fn fault(&self) -> TextFault {
+        match self {
+            Self::Protocol(other) => {
+                fault(format!("protocol={other}: blocks go over TCP here"), "write protocol=tcp or tcpv6")
+            }
+            Self::Interface => fault("interface: it is for UDP multicast, which is not there", "take it out"),
+            Self::Port(port) => fault(format!("port={port}: write a port from 1 to 65535"), SEE_OPTIONS),
+            Self::NoPort => fault("port is missing: give the port on which the listener waits", SEE_OPTIONS),
+            Self::ListenerWithHost => {
+                fault("hostname: a listener waits on all addresses", "take hostname out, or listen")
+            }
+            Self::NoHost => {
+                fault("hostname is missing: give the listener's, or write listen to be one", SEE_OPTIONS)
+            }
+        }
+    }
+}
+
 /// The target of a job with `ioengine=net`: each worker has one connection, to a port of its own.
 ///
 /// # Errors
-/// One line: which option cannot be used, and what to write instead.
-fn net_target(net: &NetOptions) -> Result<(String, BTreeMap<String, String>), String> {
+/// Which option cannot be used, and what to write instead.
+fn net_target(net: &NetOptions) -> Result<(String, BTreeMap<String, String>), NetJobError> {
     let ipv6 = match net.protocol.as_deref() {
         None | Some("tcp") => false,
         Some("tcpv6") => true,
-        Some(other) => {
-            return Err(format!("protocol={other}: blocks go over TCP here; write protocol=tcp or tcpv6"));
-        }
+        Some(other) => return Err(NetJobError::Protocol(other.to_owned())),
     };
     if net.interface.is_some() {
-        return Err("interface: it is for UDP multicast, which is not there; take it out".to_owned());
+        return Err(NetJobError::Interface);
     }
     let port = match net.port {
         Some(port) if (1..=65535).contains(&port) => port,
-        Some(port) => return Err(format!("port={port}: write a port from 1 to 65535")),
-        None => return Err("port is missing: give the port on which the listener waits".to_owned()),
+        Some(port) => return Err(NetJobError::Port(port)),
+        None => return Err(NetJobError::NoPort),
     };
     let host = match (&net.hostname, net.listen) {
-        (Some(_), true) => {
-            return Err(
-                "hostname: a listener waits on all addresses; take hostname out, or listen".to_owned()
-            );
-        }
+        (Some(_), true) => return Err(NetJobError::ListenerWithHost),
         (Some(host), false) => in_url(host),
         (None, true) if ipv6 => "[::]".to_owned(),
         (None, true) => "0.0.0.0".to_owned(),
-        (None, false) => {
-            return Err("hostname is missing: give the listener's, or write listen to be one".to_owned());
-        }
+        (None, false) => return Err(NetJobError::NoHost),
     };
     let mut options = BTreeMap::new();
     let mut set = |name: &str, value: String| options.insert(name.to_owned(), value);
@@ -174,7 +214,7 @@ mod tests {
             (NetOptions { protocol: Some("udp".to_owned()), ..listener.clone() }, "tcp or tcpv6"),
             (NetOptions { interface: Some("127.0.0.1".to_owned()), ..listener }, "multicast"),
         ] {
-            let error = net_target(&net).unwrap_err();
+            let error = net_target(&net).unwrap_err().to_string();
             assert!(error.contains(problem), "{error}");
         }
     }

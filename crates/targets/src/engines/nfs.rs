@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use experiment::nearest;
 
 use super::ValueKind::{Integer, Text};
+use super::nfs_error::NfsJobError;
 use super::{EngineJob, EngineOption, EngineTarget, JobEngine, JobEngines, OptionSupport, refused};
 use crate::hosts::in_url;
 
@@ -47,7 +48,7 @@ fn target(job: &dyn EngineJob) -> EngineTarget {
     let urls: Vec<&str> = urls.filter(|url| !url.is_empty()).collect();
     match nfs_target(&urls.join(","), job.number("nfs_connections")) {
         Ok((url, options)) => EngineTarget { url, options, file_names: None },
-        Err(why) => refused(job, &[], "nfs_url", &why),
+        Err(error) => refused(job, "nfs_url", error.fault()),
     }
 }
 
@@ -81,8 +82,11 @@ const SAME: [(&str, &str); 5] = [
 /// are assigned to the workers in turn. `connections` is the number of TCP connections per worker (`nfs_connections`).
 ///
 /// # Errors
-/// One line: which part of which URL cannot be used, and what to write instead.
-fn nfs_target(nfs_url: &str, connections: Option<u64>) -> Result<(String, BTreeMap<String, String>), String> {
+/// Which part of which URL cannot be used, and what to write instead.
+fn nfs_target(
+    nfs_url: &str,
+    connections: Option<u64>,
+) -> Result<(String, BTreeMap<String, String>), NfsJobError> {
     let mut parts = Vec::new();
     for piece in nfs_url.split(',') {
         match parts.last_mut() {
@@ -105,10 +109,7 @@ fn nfs_target(nfs_url: &str, connections: Option<u64>) -> Result<(String, BTreeM
             url.options.clone().into_iter().filter(|(name, _)| name != "mount_port").collect()
         };
         if shared(&url) != shared(&first) {
-            return Err(format!(
-                "{} has another uid, gid, rsize or wsize than {}: write the same with each URL",
-                url.plain, first.plain
-            ));
+            return Err(NfsJobError::Differs { url: url.plain, first: first.plain });
         }
         more.push(match url.options.get("mount_port") {
             Some(port) => format!("{}?mount_port={port}", url.plain),
@@ -120,7 +121,7 @@ fn nfs_target(nfs_url: &str, connections: Option<u64>) -> Result<(String, BTreeM
     }
     if let Some(count) = connections {
         if count == 0 {
-            return Err("nfs_connections: write 1 or more".to_owned());
+            return Err(NfsJobError::NoConnections);
         }
         options.insert("connections".to_owned(), count.to_string());
     }
@@ -135,15 +136,13 @@ struct NfsUrl {
 }
 
 impl NfsUrl {
-    fn parse(url: &str) -> Result<Self, String> {
-        let wrong = |problem: &str| format!("nfs_url \"{url}\": {problem}; write nfs://server/export");
+    fn parse(url: &str) -> Result<Self, NfsJobError> {
+        let wrong = |problem: &'static str| NfsJobError::Url { url: url.to_owned(), problem };
         let rest = url.strip_prefix("nfs://").ok_or_else(|| wrong("it does not begin with nfs://"))?;
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (server, path) = place.split_at(place.find('/').unwrap_or(place.len()));
         if server.contains('@') {
-            return Err("nfs_url: a user belongs to Kerberos, which is not there; take out what stands before the @, \
-                        and give uid= and gid="
-                .to_owned());
+            return Err(NfsJobError::User);
         }
         if server.is_empty() || server.starts_with(':') {
             return Err(wrong("the server is missing"));
@@ -165,9 +164,7 @@ impl NfsUrl {
             match name {
                 "version" | "vers" if value == "3" => {}
                 "version" | "vers" => {
-                    return Err(format!(
-                        "nfs_url: {name}={value}: NFS is spoken in version 3 here; write version=3"
-                    ));
+                    return Err(NfsJobError::Version { name: name.to_owned(), value: value.to_owned() });
                 }
                 "nfsport" => port = Some(port_of("nfsport", value)?),
                 _ if WITHOUT_EFFECT.contains(&name) => {}
@@ -188,28 +185,23 @@ impl NfsUrl {
     }
 }
 
-fn unknown(name: &str) -> String {
+fn unknown(name: &str) -> NfsJobError {
     if let Some((_, instead)) = ABSENT.iter().find(|(absent, _)| *absent == name) {
-        return format!("nfs_url: the option {name}= of libnfs is not there; {instead}");
+        return NfsJobError::Unsupported { name: name.to_owned(), instead };
     }
     let known = SAME.iter().map(|(theirs, _)| *theirs).chain(["version", "nfsport"]).chain(WITHOUT_EFFECT);
-    let next = nearest(name, known)
-        .map_or_else(|| "take it out".to_owned(), |near| format!("did you mean {near}=?"));
-    format!("nfs_url: there is no option {name}=; {next}")
+    NfsJobError::Unknown { name: name.to_owned(), near: nearest(name, known) }
 }
 
-fn number(name: &str, value: &str) -> Result<u32, String> {
+fn number(name: &str, value: &str) -> Result<u32, NfsJobError> {
     let least = u32::from(matches!(name, "rsize" | "wsize"));
-    value
-        .parse()
-        .ok()
-        .filter(|number| *number >= least)
-        .ok_or_else(|| format!("nfs_url: {name}={value}: write a whole number from {least} to 4294967295"))
+    let number = value.parse().ok().filter(|number| *number >= least);
+    number.ok_or_else(|| NfsJobError::Number { name: name.to_owned(), value: value.to_owned(), least })
 }
 
-fn port_of(name: &str, value: &str) -> Result<u16, String> {
+fn port_of(name: &str, value: &str) -> Result<u16, NfsJobError> {
     let port = value.parse().ok().filter(|port| *port > 0);
-    port.ok_or_else(|| format!("{name}: \"{value}\" is no port from 1 to 65535"))
+    port.ok_or_else(|| NfsJobError::Port { name: name.to_owned(), value: value.to_owned() })
 }
 
 #[cfg(test)]
@@ -261,9 +253,9 @@ mod tests {
             ("nfs://a/e?uid=x", "whole number"),
             ("nfs://a/e?uid=1,nfs://b/e", "another uid"),
         ] {
-            let error = nfs_target(text, None).unwrap_err();
+            let error = nfs_target(text, None).unwrap_err().to_string();
             assert!(error.contains(problem) && !error.contains('\n'), "{text}: {error}");
         }
-        assert!(nfs_target("nfs://a/e", Some(0)).unwrap_err().contains("nfs_connections"));
+        assert_eq!(nfs_target("nfs://a/e", Some(0)), Err(NfsJobError::NoConnections));
     }
 }

@@ -69,10 +69,10 @@ impl Ground {
     }
 
     /// Lays out the files of a job and runs its stages.
-    fn lay_out(&self, job: Job, ops: &[OpKind], workers: u32) -> Result<LaidOut, String> {
+    fn lay_out(&self, job: Job, ops: &[OpKind], workers: u32) -> Result<LaidOut, Box<dyn std::error::Error>> {
         let cell = self.cell(job, ops, workers, false);
         let opened = self.open(&cell);
-        let laid_out = opened.lay_out(&cell).map_err(|error| error.to_string())?;
+        let laid_out = opened.lay_out(&cell)?;
         for stage in &laid_out.stages {
             let on = stage.opened.as_ref().unwrap_or(&opened);
             let mut wide = workload(&[(OpKind::Read, 1.0)]);
@@ -82,7 +82,7 @@ impl Ground {
             assert!(done.exhausted && done.total.failed() == 0, "{:?}", done.error_samples);
             assert_eq!(done.total.bytes(), stage.bytes, "{}", stage.name);
         }
-        opened.begin_job(&cell, &laid_out).map_err(|error| error.to_string())?;
+        opened.begin_job(&cell, &laid_out)?;
         Ok(laid_out)
     }
 }
@@ -202,7 +202,7 @@ fn names_begin_in_directories_that_must_be_there_and_name_ones_that_need_not() {
     ground.lay_out(job(4096, |files| files.names = names.clone()), WRITE, 2).unwrap();
     assert!(ground.path("one/deep/er/a-0").is_file() && ground.path("two/deep/er/a-0").is_file());
     std::fs::remove_dir_all(ground.path("two")).unwrap();
-    let refused = ground.lay_out(job(4096, |files| files.names = names), WRITE, 2).err().unwrap();
+    let refused = ground.lay_out(job(4096, |files| files.names = names), WRITE, 2).err().unwrap().to_string();
     assert!(refused.contains("directory two") && refused.contains("make it"), "{refused}");
 }
 
@@ -210,16 +210,19 @@ fn names_begin_in_directories_that_must_be_there_and_name_ones_that_need_not() {
 fn a_job_that_may_make_no_files_says_which_it_lacks() {
     let ground = Ground::new();
     let asked = || job(4096, |files| files.layout.create = false);
-    let refused = ground.lay_out(asked(), READ, 1).err().unwrap();
+    let refused = ground.lay_out(asked(), READ, 1).err().unwrap().to_string();
     assert!(refused.contains("a.0.0: it is missing") && refused.contains("allow_file_create"), "{refused}");
     ground.write("a.0.0", 100);
-    let refused = ground.lay_out(asked(), READ, 1).err().unwrap();
+    let refused = ground.lay_out(asked(), READ, 1).err().unwrap().to_string();
     assert!(refused.contains("it has 100 bytes and the job needs 4096"), "{refused}");
     assert_eq!(ground.size("a.0.0").0, 100, "nothing is removed");
     ground.write("a.0.0", 4096);
     ground.lay_out(asked(), READ, 1).unwrap();
-    let refused =
-        ground.lay_out(job(0, |files| files.names.listed = vec!["none".into()]), READ, 1).err().unwrap();
+    let refused = ground
+        .lay_out(job(0, |files| files.names.listed = vec!["none".into()]), READ, 1)
+        .err()
+        .unwrap()
+        .to_string();
     assert!(refused.contains("none is missing or empty") && refused.contains("size"), "{refused}");
 }
 
