@@ -138,7 +138,8 @@ impl HostTarget {
             Act::CheckComplete { allocated } => {
                 self.opened.check_complete(&self.own).map_err(told)?;
                 if *allocated {
-                    sparse_check::check(&*self.opened, &self.own).map_err(HostRefusal::failed)?;
+                    sparse_check::check(&*self.opened, &self.own)
+                        .map_err(|error| HostRefusal::failed(error.to_string()))?;
                 }
                 Ok(Reply::Done)
             }

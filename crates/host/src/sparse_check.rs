@@ -1,7 +1,7 @@
 //! After prepare, every byte must be on the storage: a hole in a file would be read at memory speed.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engine::{DataSet, DataShape};
 use targets::OpenTarget;
@@ -12,11 +12,48 @@ const STAT_BLOCK: u64 = 512;
 /// Smaller files may be stored in their inode, without any block.
 const SMALL: u64 = 4096;
 
+/// A file that is not completely on the storage.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{}: {fault}; run with `prepare: fill_always`, and look at the file system if it comes again",
+    path.display()
+)]
+pub struct IncompleteFile {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub fault: FileFault,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, thiserror::Error)]
+pub enum FileFault {
+    /// It is missing, or cannot be looked at.
+    #[error("{0}")]
+    Unreadable(std::io::Error),
+    /// It has another size.
+    #[error("it has {bytes} bytes and should have {wanted_bytes}")]
+    Size {
+        /// Its size.
+        bytes: u64,
+        /// The size that was written.
+        wanted_bytes: u64,
+    },
+    /// Parts of it are not allocated.
+    #[error("only {} of {} are allocated: the file has holes", Size(*allocated_bytes).rounded(), Size(*bytes).rounded())]
+    Holes {
+        /// Bytes that are allocated.
+        allocated_bytes: u64,
+        /// Its size.
+        bytes: u64,
+    },
+}
+
 /// Checks the size of every file of a data set on this machine, and that space is allocated for all of it.
 ///
 /// # Errors
-/// The first file that is missing, has another size, or has holes; one line.
-pub fn check(opened: &dyn OpenTarget, data_set: &DataSet) -> Result<(), String> {
+/// The first file that is missing, has another size, or has holes.
+pub fn check(opened: &dyn OpenTarget, data_set: &DataSet) -> Result<(), IncompleteFile> {
     let Some(directory) = opened.directory() else { return Ok(()) };
     if !matches!(data_set.shape(), DataShape::Files { .. }) {
         return Ok(());
@@ -29,24 +66,15 @@ pub fn check(opened: &dyn OpenTarget, data_set: &DataSet) -> Result<(), String> 
     Ok(())
 }
 
-fn check_file(path: &Path, size: u64, compresses: bool) -> Result<(), String> {
-    let next = "run with `prepare: fill_always`, and look at the file system if it comes again";
-    let facts = std::fs::metadata(path).map_err(|error| format!("{}: {error}; {next}", path.display()))?;
+fn check_file(path: &Path, size: u64, compresses: bool) -> Result<(), IncompleteFile> {
+    let incomplete = |fault| IncompleteFile { path: path.to_owned(), fault };
+    let facts = std::fs::metadata(path).map_err(|error| incomplete(FileFault::Unreadable(error)))?;
     if facts.len() != size {
-        return Err(format!(
-            "{}: it has {} bytes and should have {size}; {next}",
-            path.display(),
-            facts.len()
-        ));
+        return Err(incomplete(FileFault::Size { bytes: facts.len(), wanted_bytes: size }));
     }
     let allocated = facts.blocks() * STAT_BLOCK;
     if allocated < size && size >= SMALL && !compresses {
-        return Err(format!(
-            "{}: only {} of {} are allocated: the file has holes; {next}",
-            path.display(),
-            Size(allocated).rounded(),
-            Size(size).rounded()
-        ));
+        return Err(incomplete(FileFault::Holes { allocated_bytes: allocated, bytes: size }));
     }
     Ok(())
 }
@@ -72,14 +100,14 @@ mod tests {
         let mut file = std::fs::File::create(&path).unwrap();
         file.write_all(&vec![7; 1 << 20]).unwrap();
         file.sync_all().unwrap();
-        assert_eq!(check_file(&path, 1 << 20, false), Ok(()));
-        let short = check_file(&path, 2 << 20, false).unwrap_err();
+        check_file(&path, 1 << 20, false).unwrap();
+        let short = check_file(&path, 2 << 20, false).unwrap_err().to_string();
         assert!(short.contains("has 1048576 bytes and should have 2097152"), "{short}");
         file.set_len(2 << 20).unwrap();
         file.sync_all().unwrap();
-        let sparse = check_file(&path, 2 << 20, false).unwrap_err();
+        let sparse = check_file(&path, 2 << 20, false).unwrap_err().to_string();
         assert!(sparse.contains("1.00 MiB of 2.00 MiB are allocated: the file has holes"), "{sparse}");
-        assert_eq!(check_file(&path, 2 << 20, true), Ok(()));
+        check_file(&path, 2 << 20, true).unwrap();
         assert!(check_file(&directory.path().join("1"), 1, false).is_err());
     }
 }
