@@ -69,6 +69,15 @@ impl StoredInterval {
     }
 }
 
+/// Why the stored counts of an operation cannot be decoded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UnpackError {
+    #[error(transparent)]
+    Histogram(#[from] HistogramError),
+    #[error(transparent)]
+    Errors(#[from] serde_json::Error),
+}
+
 impl StoredOp {
     fn new(interval: &Interval, op: OpKind, stats: &OpStats) -> Self {
         let pack = |histogram: &Histogram| {
@@ -88,17 +97,16 @@ impl StoredOp {
     ///
     /// # Errors
     /// The stored data is damaged.
-    pub(crate) fn unpack(self) -> Result<Option<(OpKind, OpStats)>, String> {
+    pub(crate) fn unpack(self) -> Result<Option<(OpKind, OpStats)>, UnpackError> {
         let Some(op) = self.point.op else { return Ok(None) };
-        let histogram = |bytes: &[u8]| unpack_histogram(bytes).map_err(|error| error.to_string());
         let stats = OpStats {
             ok: self.point.ok,
-            errors: errors_from_json(self.errors.as_deref()).map_err(|error| error.to_string())?,
+            errors: errors_from_json(self.errors.as_deref())?,
             bytes: self.point.bytes,
             rpcs: self.point.rpcs,
             retries: self.point.retries,
-            service: histogram(self.service.as_deref().unwrap_or_default())?,
-            response: self.response.as_deref().map(histogram).transpose()?.map(Box::new),
+            service: unpack_histogram(self.service.as_deref().unwrap_or_default())?,
+            response: self.response.as_deref().map(unpack_histogram).transpose()?.map(Box::new),
         };
         Ok(Some((op, stats)))
     }
