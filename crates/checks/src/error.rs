@@ -64,7 +64,7 @@ macro_rules! failures {
     )*};
 }
 
-failures!(store::CalibrationError, reactor::OpenError);
+failures!(store::CalibrationError, store::StoreError, reactor::OpenError);
 
 /// Adds what was being done to an error.
 pub(crate) trait While<T> {

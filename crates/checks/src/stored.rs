@@ -64,10 +64,9 @@ impl StoredRun {
     pub fn begin(store: Option<Store>, maker: RunMaker, record: &RunRecord) -> Result<Self, CheckError> {
         let mut run = Self { recorder: None, path: PathBuf::new(), id: record.id.clone(), maker };
         if let Some(store) = store {
-            let failure = |error: StoreError| CheckError::Failure(error.to_string());
             run.path = store.path().to_path_buf();
-            store.begin_run(record).map_err(failure)?;
-            run.recorder = Some(Recorder::new(store, &record.id).map_err(failure)?);
+            store.begin_run(record)?;
+            run.recorder = Some(Recorder::new(store, &record.id)?);
         }
         Ok(run)
     }
@@ -142,10 +141,10 @@ impl StoredRun {
     }
 
     /// Ends the run; `false` if nothing is stored. An error says what could not be written, now or before.
-    fn close(self, state: State) -> Result<bool, String> {
+    fn close(self, state: State) -> Result<bool, StoreError> {
         let Some(mut recorder) = self.recorder else { return Ok(false) };
         recorder.finish_run(state);
-        recorder.failure().map_or(Ok(true), Err)
+        recorder.into_failure().map_or(Ok(true), Err)
     }
 }
 
@@ -159,11 +158,10 @@ pub fn keep_failure(
     events: &dyn Events,
 ) {
     let state = if stop.is_requested() { State::Interrupted } else { State::Failed };
-    let kept =
-        StoredRun::begin(store, maker, record).map_err(|error| error.to_string()).and_then(|mut run| {
-            run.event("error", &error.to_string());
-            run.close(state)
-        });
+    let kept = StoredRun::begin(store, maker, record).and_then(|mut run| {
+        run.event("error", &error.to_string());
+        Ok(run.close(state)?)
+    });
     if let Err(why) = kept {
         events.warn(&format!("the {} is not kept: {why}", maker.noun()));
     }

@@ -13,7 +13,7 @@ use super::cell_run::CellRun;
 use super::context::{CellFailure, CellStage};
 use super::data_sets::{self, DataSets};
 use super::measure::Measured;
-use super::probe::{ProbePlan, carry_out, point};
+use super::probe::{NoProbe, ProbePlan, carry_out, point};
 use crate::stages;
 
 impl CellRun<'_> {
@@ -53,14 +53,14 @@ impl CellRun<'_> {
                 each(interval);
                 false
             });
-            let result = done.map_err(|fault| match fault {
-                CellFailure::Failed(text) | CellFailure::Lost(text) => text,
-                CellFailure::Interrupted => "interrupted".to_owned(),
+            let result = done.map_err(|failure| match failure {
+                CellFailure::Failed(text) | CellFailure::Lost(text) => NoProbe::Trial(text),
+                CellFailure::Interrupted => NoProbe::Interrupted,
             })?;
             stages.push(StageRecord { note: Some(note), ..stages::record(stages::PROBE, &result.whole) });
             Ok(result.whole)
         };
-        let probed = ProbePlan::of(cell).map_err(str::to_owned).and_then(|plan| {
+        let probed = ProbePlan::of(cell).and_then(|plan| {
             if load::writes(cell) {
                 data_sets::lock(data_sets).about_to_change(context, cell);
             }

@@ -86,7 +86,7 @@ impl Filling<'_> {
             return Err(CellFailure::Interrupted);
         }
         if let Some(error) = self.context.recorder().failure() {
-            return Err(CellFailure::Failed(error));
+            return Err(CellFailure::Failed(error.to_string()));
         }
         // What a lost host did not write says nothing about the target.
         let kept = || parts.iter().filter(|part| part.lost.is_none());

@@ -82,9 +82,7 @@ pub fn carry_out(context: &Context, plan: &Plan, done: &[u32]) -> MatrixOutcome 
     data_sets.leave_all(context);
     context.recorder().finish_run(outcome.state);
     match context.recorder().failure() {
-        Some(failure) if outcome.failure.is_none() => {
-            MatrixOutcome { state: State::Failed, failure: Some(failure) }
-        }
+        Some(failure) if outcome.failure.is_none() => failed(failure.to_string()),
         _ => outcome,
     }
 }
@@ -118,7 +116,7 @@ fn lay_out(
         }
         laid_out.insert(cell.index, open(context, data_sets, cell));
         if let Some(failure) = context.recorder().failure() {
-            return Err(failed(failure));
+            return Err(failed(failure.to_string()));
         }
     }
     Ok(())
@@ -171,7 +169,7 @@ fn run_groups(
             }
         }
         if let Some(failure) = context.recorder().failure() {
-            return failed(failure);
+            return failed(failure.to_string());
         }
         if let Some((cell, _)) = ended.iter().find(|(_, ended)| ended.stops_run) {
             return failed(format!(

@@ -160,7 +160,7 @@ impl CellRun<'_> {
         let HostGroupResult { whole: result, parts, start_skew_ns, skew_uncertainty_ns } = result?;
         logged.map_err(|error| CellFailure::Failed(format!("the job's logs cannot be written: {error}")))?;
         if let Some(error) = context.recorder().failure() {
-            return Err(CellFailure::Failed(error));
+            return Err(CellFailure::Failed(error.to_string()));
         }
         let stopped = result.stopped && group.closed_by(cell.index).is_none();
         let interrupted = stopped || (context.stop.is_requested() && !decided && !result.exhausted);

@@ -18,6 +18,47 @@ const SHORTEST_PHASE_S: f64 = 10.0;
 /// A trial in which more than this share of the operations fails is inconclusive.
 const FAILED: f64 = 0.01;
 
+/// Why there is no probe, in a few words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoProbe {
+    /// The load ends after its data or by itself.
+    #[error("the load knows its own end")]
+    EndsByItself,
+    /// The cell is a study.
+    #[error("a study tries several rates by itself")]
+    Study,
+    /// The cell belongs to a group.
+    #[error("other cells are measured at the same time")]
+    Together,
+    /// Trials would use up its objects.
+    #[error("its operations create or remove objects that later ones need")]
+    ChangesObjects,
+    /// The cell's data is verified.
+    #[error("its data is verified, which a probe does not do")]
+    Verified,
+    /// The workload holds its lanes back.
+    #[error("the workload pauses by itself")]
+    Pauses,
+    /// Twice as much in flight exceeds the maximum.
+    #[error("a worker cannot have twice as many operations in flight")]
+    TooManyInFlight,
+    /// The rate is not constant.
+    #[error("the rate changes by itself")]
+    RateChanges,
+    /// The measurement itself did nothing.
+    #[error("nothing was done before it")]
+    NothingBefore,
+    /// A trial was interrupted.
+    #[error("interrupted")]
+    Interrupted,
+    /// A trial is inconclusive.
+    #[error("too many operations of a trial failed")]
+    FailedOperations,
+    /// A trial could not be run, as this line says.
+    #[error("{0}")]
+    Trial(String),
+}
+
 /// The trials of a cell's probe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbePlan {
@@ -40,26 +81,26 @@ impl ProbePlan {
     /// A closed loop halves and doubles the lanes, an open loop the rate.
     ///
     /// # Errors
-    /// Why such a cell cannot be probed, in a few words.
-    pub fn of(cell: &Cell) -> Result<Self, &'static str> {
+    /// Such a cell cannot be probed.
+    pub fn of(cell: &Cell) -> Result<Self, NoProbe> {
         let workload = &cell.workload;
         if workload.stream().is_some() || workload.ends_by_itself() {
-            return Err("the load knows its own end");
+            return Err(NoProbe::EndsByItself);
         }
         if cell.study.is_some() {
-            return Err("a study tries several rates by itself");
+            return Err(NoProbe::Study);
         }
         if cell.group.is_some() {
-            return Err("other cells are measured at the same time");
+            return Err(NoProbe::Together);
         }
         if load::makes_or_removes(cell) {
-            return Err("its operations create or remove objects that later ones need");
+            return Err(NoProbe::ChangesObjects);
         }
         if load::verifies(cell) {
-            return Err("its data is verified, which a probe does not do");
+            return Err(NoProbe::Verified);
         }
         if workload.holds_lanes_back() {
-            return Err("the workload pauses by itself");
+            return Err(NoProbe::Pauses);
         }
         Self::of_load(workload.queue_depth, &workload.arrivals)
     }
@@ -67,8 +108,8 @@ impl ProbePlan {
     /// The same for a load that can be repeated any number of times.
     ///
     /// # Errors
-    /// Why it cannot be probed.
-    pub fn of_load(queue_depth: u32, arrivals: &Arrivals) -> Result<Self, &'static str> {
+    /// It cannot be probed.
+    pub fn of_load(queue_depth: u32, arrivals: &Arrivals) -> Result<Self, NoProbe> {
         let lanes = |queue_depth| ProbeLoad { queue_depth, arrivals: arrivals.clone() };
         let rate = |factor: f64| {
             let arrivals = match arrivals {
@@ -79,22 +120,20 @@ impl ProbePlan {
             Some(ProbeLoad { queue_depth, arrivals })
         };
         match (arrivals, rate(0.5), rate(2.0)) {
-            (Arrivals::Closed, ..) if queue_depth > MOST_LANES / 2 => {
-                Err("a worker cannot have twice as many operations in flight")
-            }
+            (Arrivals::Closed, ..) if queue_depth > MOST_LANES / 2 => Err(NoProbe::TooManyInFlight),
             (Arrivals::Closed, ..) => Ok(Self {
                 half: (queue_depth > 1).then(|| lanes(queue_depth / 2)),
                 double: lanes(queue_depth * 2),
             }),
             (_, half @ Some(_), Some(double)) => Ok(Self { half, double }),
-            _ => Err("the rate changes by itself"),
+            _ => Err(NoProbe::RateChanges),
         }
     }
 }
 
-/// Runs the trial with this number and shows each of its intervals; or returns why it could not, in a few words.
+/// Runs the trial with this number and shows each of its intervals.
 pub type RunTrial<'a> =
-    dyn FnMut(u32, StageRequest, &mut dyn FnMut(&Interval)) -> Result<StageResult, String> + 'a;
+    dyn FnMut(u32, StageRequest, &mut dyn FnMut(&Interval)) -> Result<StageResult, NoProbe> + 'a;
 
 /// Length of each trial after a phase of this length, in seconds; `None` if there is no time for trials.
 pub fn seconds_of_phase(measured_s: f64) -> Option<f64> {
@@ -105,14 +144,14 @@ pub fn seconds_of_phase(measured_s: f64) -> Option<f64> {
 /// requested, on this number of hosts.
 ///
 /// # Errors
-/// Why a trial failed, in a few words.
+/// A trial failed.
 pub fn carry_out(
     plan: &ProbePlan,
     seconds: f64,
     measured: ProbePoint,
     request: &StageRequest,
     run: &mut RunTrial<'_>,
-) -> Result<Probe, String> {
+) -> Result<Probe, NoProbe> {
     // Per worker of every host, whatever the number of workers.
     let workers = measured.lanes / f64::from(request.queue_depth.unwrap_or(1).max(1));
     let mut trial = |number: u32, load: &ProbeLoad| {
@@ -131,10 +170,10 @@ pub fn carry_out(
         })?;
         let all = result.total.all_ops();
         if result.stopped {
-            return Err("interrupted".to_owned());
+            return Err(NoProbe::Interrupted);
         }
         if all.failed() as f64 > FAILED * (all.ok + all.failed()) as f64 || all.ok == 0 {
-            return Err("too many operations of a trial failed".to_owned());
+            return Err(NoProbe::FailedOperations);
         }
         let half_width = stats::estimate(&rates).relative_half_width();
         Ok(point(
@@ -146,7 +185,7 @@ pub fn carry_out(
     };
     let half = plan.half.as_ref().map(|load| trial(0, load)).transpose()?;
     let double = trial(1, &plan.double)?;
-    Probe::of(seconds, measured, half, double).ok_or_else(|| "nothing was done before it".to_owned())
+    Probe::of(seconds, measured, half, double).ok_or(NoProbe::NothingBefore)
 }
 
 /// Result of a load with this many lanes over a window of `window_ns` nanoseconds; `half_width` is the relative

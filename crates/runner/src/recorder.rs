@@ -14,7 +14,7 @@ pub struct Recorder {
     run: String,
     /// Keep the intervals of single hosts.
     each_host: bool,
-    failure: Option<String>,
+    failure: Option<StoreError>,
 }
 
 impl Recorder {
@@ -172,8 +172,13 @@ impl Recorder {
     }
 
     /// Why results can no longer be written, if so.
-    pub fn failure(&self) -> Option<String> {
-        self.failure.clone()
+    pub fn failure(&self) -> Option<&StoreError> {
+        self.failure.as_ref()
+    }
+
+    /// The same, once nothing more will be written.
+    pub fn into_failure(self) -> Option<StoreError> {
+        self.failure
     }
 
     /// The store, once nothing more will be written.
@@ -183,7 +188,7 @@ impl Recorder {
 
     fn note(&mut self, written: Result<(), StoreError>) {
         if let Err(error) = written {
-            self.failure.get_or_insert_with(|| error.to_string());
+            self.failure.get_or_insert(error);
         }
     }
 }

@@ -5,7 +5,7 @@ use fleet::{StageRequest, StageUpdate};
 use host::load;
 use metrics::{Interval, SeriesPoint};
 use runner::RunEvent;
-use runner::probe::{ProbePlan, carry_out, point};
+use runner::probe::{NoProbe, ProbePlan, carry_out, point};
 use stats::limit::{decide, is_undecided};
 
 use super::row::{CheckPhase, PhaseFigures};
@@ -36,10 +36,9 @@ impl PhaseRunner<'_> {
                 }
             });
             events.event(RunEvent::PhaseEnded { label: &label });
-            ran.map_err(|refusal| refusal.to_string())
+            ran.map_err(|refusal| NoProbe::Trial(refusal.to_string()))
         };
         let probed = ProbePlan::of_load(workload.queue_depth, &workload.arrivals)
-            .map_err(str::to_owned)
             .and_then(|plan| carry_out(&plan, seconds, before, &request, &mut run));
         match probed {
             Ok(probe) => {

@@ -37,7 +37,7 @@ impl Provisioned {
         match &request.source {
             CheckSource::Array(array) => provision(request, array, run, stop, events, ports),
             CheckSource::Existing(given) => {
-                let targets = row_targets::existing(request, given, secrets).map_err(CheckError::Failure)?;
+                let targets = row_targets::existing(request, given, secrets).map_err(CheckError::failure)?;
                 Ok(Self { targets, array: None, session: None })
             }
             CheckSource::Demo => {

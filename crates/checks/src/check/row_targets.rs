@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use provision::DataInterface;
-use targets::{AccessKey, CheckTarget, CheckTraits, Secrets};
+use targets::{AccessKey, CheckTarget, CheckTraits, HostAddressError, Secrets};
 
 use super::request::{CheckRequest, ExistingTarget};
 use super::row::DataAddressFacts;
@@ -82,15 +82,27 @@ pub fn on_array(
         .collect()
 }
 
+/// The host of a target has no address.
+#[derive(Debug, thiserror::Error)]
+#[error("--{scheme}: the host {host:?} has no address ({why}): check its spelling, or give an address")]
+pub struct RowHostError {
+    /// The flag that names the target.
+    pub scheme: &'static str,
+    /// The host.
+    pub host: String,
+    /// Why it has none.
+    pub why: HostAddressError,
+}
+
 /// The rows of existing targets. `secrets` has credentials for the scheme of each protocol that needs them.
 ///
 /// # Errors
-/// One line: a host without an address.
+/// A host has no address.
 pub fn existing(
     request: &CheckRequest,
     given: &[ExistingTarget],
     secrets: &dyn Secrets,
-) -> Result<Vec<RowTarget>, String> {
+) -> Result<Vec<RowTarget>, RowHostError> {
     let mut rows = Vec::new();
     for protocol in targets::checked() {
         let Some(access) = request.access(protocol) else { continue };
@@ -107,14 +119,10 @@ pub fn existing(
 }
 
 /// The addresses that the user named, else the first to which the host name resolves.
-fn addresses(request: &CheckRequest, scheme: &str, host: &str) -> Result<Vec<IpAddr>, String> {
+fn addresses(request: &CheckRequest, scheme: &'static str, host: &str) -> Result<Vec<IpAddr>, RowHostError> {
     if !request.data_vips.is_empty() {
         return Ok(request.data_vips.clone());
     }
-    let address = targets::first_address(host).map_err(|why| {
-        format!(
-            "--{scheme}: the host {host:?} has no address ({why}): check its spelling, or give an address"
-        )
-    })?;
-    Ok(vec![address])
+    let address = targets::first_address(host);
+    Ok(vec![address.map_err(|why| RowHostError { scheme, host: host.to_owned(), why })?])
 }

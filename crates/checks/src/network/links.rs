@@ -13,6 +13,7 @@ use store::CellResult;
 use targets::Patience;
 
 use super::facts::facts;
+use super::link_error::LinkError;
 use super::pairs::LinkDirection;
 use super::path_mtu;
 use super::plan::{LinkStep, cells};
@@ -87,11 +88,8 @@ impl<'a> HostGroupLinks<'a> {
         Self { host_group, addresses, runs, load, stop, stored, next_site: AtomicU32::new(1) }
     }
 
-    fn address(&self, host: u32) -> Result<IpAddr, String> {
-        self.addresses
-            .get(host as usize)
-            .copied()
-            .ok_or_else(|| format!("host {host} has no address; this is a defect"))
+    fn address(&self, host: u32) -> Result<IpAddr, LinkError> {
+        self.addresses.get(host as usize).copied().ok_or(LinkError::NoAddress(host))
     }
 
     /// Runs something for every link at the same time; each is given its place among them, and so its own port.
@@ -135,9 +133,9 @@ impl<'a> HostGroupLinks<'a> {
                 link.tcp = measured.tcp;
                 Ok(measured.kept)
             }
-            Err(why) => {
-                link.failure = Some(why.clone());
-                Err(why)
+            Err(error) => {
+                link.failure = Some(error.to_string());
+                Err(error)
             }
         };
         self.stored.end_cell(cell, started, measured, self.stop.is_requested());
@@ -150,8 +148,8 @@ impl<'a> HostGroupLinks<'a> {
         (from, to): LinkDirection,
         port: u16,
         streams: u32,
-        work: &dyn Fn(&LinkFlow) -> Result<T, String>,
-    ) -> Result<T, String> {
+        work: &dyn Fn(&LinkFlow) -> Result<T, LinkError>,
+    ) -> Result<T, LinkError> {
         let listen = SocketAddr::new(self.address(to)?, port);
         let site = self.next_site.fetch_add(1, Ordering::Relaxed);
         let flow = LinkFlow { from: from as usize, to: to as usize, site, listen };
@@ -161,7 +159,7 @@ impl<'a> HostGroupLinks<'a> {
         done
     }
 
-    fn open(&self, flow: &LinkFlow, streams: u32) -> Result<(), String> {
+    fn open(&self, flow: &LinkFlow, streams: u32) -> Result<(), LinkError> {
         let [receiver, sender] = cells(flow.listen, streams, &self.load)?;
         let run = |member: usize| self.runs.get(member).cloned().unwrap_or_default();
         let opening = |member: usize, cell: Cell| OpenOrder {
@@ -185,21 +183,17 @@ impl<'a> HostGroupLinks<'a> {
         self.first_trouble(answers.into_iter().filter_map(|(member, answer)| Some((member, answer.err()?))))
     }
 
-    pub(super) fn first_trouble(
-        &self,
-        mut troubles: impl Iterator<Item = (usize, Trouble)>,
-    ) -> Result<(), String> {
-        match troubles.next() {
-            None => Ok(()),
-            Some((member, trouble)) => {
-                let names = self.host_group.names();
-                Err(format!("{}: {trouble}", names.get(member).map_or("?", String::as_str)))
-            }
-        }
+    fn first_trouble(&self, mut troubles: impl Iterator<Item = (usize, Trouble)>) -> Result<(), LinkError> {
+        troubles.next().map_or(Ok(()), |(member, trouble)| Err(self.trouble(member, trouble)))
+    }
+
+    pub(super) fn trouble(&self, member: usize, trouble: Trouble) -> LinkError {
+        let host = self.host_group.names().get(member).cloned().unwrap_or_else(|| "?".to_owned());
+        LinkError::Host { host, trouble }
     }
 
     /// Loads an open link, storing what arrives as it arrives.
-    fn run(&self, flow: &LinkFlow, cell: u32) -> Result<MeasuredLink, String> {
+    fn run(&self, flow: &LinkFlow, cell: u32) -> Result<MeasuredLink, LinkError> {
         let request = StageRequest {
             warm_up_s: self.load.ramp_s,
             limit_s: self.load.seconds,
@@ -212,39 +206,38 @@ impl<'a> HostGroupLinks<'a> {
         let mut rates = Vec::new();
         let mut measure = CellMeasure::new(self.load.seconds);
         let mut start = MeasurementStart::default();
-        let result = self
-            .host_group
-            .run_stage(
-                vec![(flow.to, request.clone()), (flow.from, request)],
-                StageContext::default(),
-                &control,
-                &mut |seen| match seen {
-                    StageUpdate::Part { member, interval } if member == flow.to && interval.length_ns > 0 => {
-                        start.interval(interval);
-                        rates.push(interval.bytes() as f64 * 1e9 / interval.length_ns as f64);
-                        measure.add(interval);
-                        self.stored.interval(cell, interval);
+        let result = self.host_group.run_stage(
+            vec![(flow.to, request.clone()), (flow.from, request)],
+            StageContext::default(),
+            &control,
+            &mut |seen| match seen {
+                StageUpdate::Part { member, interval } if member == flow.to && interval.length_ns > 0 => {
+                    start.interval(interval);
+                    rates.push(interval.bytes() as f64 * 1e9 / interval.length_ns as f64);
+                    measure.add(interval);
+                    self.stored.interval(cell, interval);
+                }
+                StageUpdate::Sample { member, sample } => {
+                    if let (Some(at_ns), Some(name)) = (start.elapsed_ns(), names.get(member)) {
+                        self.stored.sample(cell, name, at_ns, sample);
                     }
-                    StageUpdate::Sample { member, sample } => {
-                        if let (Some(at_ns), Some(name)) = (start.elapsed_ns(), names.get(member)) {
-                            self.stored.sample(cell, name, at_ns, sample);
-                        }
-                    }
-                    StageUpdate::Part { .. } | StageUpdate::Whole(_) => {}
-                },
-            )
-            .map_err(|refusal| refusal.text)?;
+                }
+                StageUpdate::Part { .. } | StageUpdate::Whole(_) => {}
+            },
+        )?;
         let part = |member: usize| result.parts.iter().find(|part| part.member == member);
-        if let Some(part) = result.parts.iter().find(|part| part.lost.is_some()) {
-            return Err(format!("{}: {}", part.name, part.lost.as_deref().unwrap_or_default()));
+        if let Some((host, why)) =
+            result.parts.iter().find_map(|part| Some((&part.name, part.lost.as_ref()?)))
+        {
+            return Err(LinkError::Lost { host: host.clone(), why: why.clone() });
         }
         let (Some(received), Some(sent)) = (part(flow.to), part(flow.from)) else {
-            return Err("a host did not answer; this is a defect".to_owned());
+            return Err(LinkError::NoAnswer);
         };
         if received.result.total.bytes() == 0 {
             let samples = received.result.error_samples.iter().chain(&sent.result.error_samples);
             let why = samples.map(|(_, text)| text.clone()).next();
-            return Err(why.unwrap_or_else(|| "nothing arrived in the measured time".to_owned()));
+            return Err(why.map_or(LinkError::Nothing, LinkError::Operation));
         }
         if rates.is_empty() {
             rates.push(received.result.bytes_per_s());

@@ -4,6 +4,7 @@
 
 mod addresses;
 mod facts;
+mod link_error;
 mod links;
 mod pairs;
 mod path_mtu;
@@ -163,10 +164,9 @@ fn between(
     stop: &StopToken,
 ) -> Result<(NetworkMatrix, NetworkJudgement), CheckError> {
     let hosts = host_group.names();
-    let links = wanted(&request.links, &hosts).map_err(CheckError::Usage)?;
+    let links = wanted(&request.links, &hosts)?;
     let own = |member: usize| host_group.host_facts(member).get(ADDRESS)?.parse().ok();
-    let addresses = addresses::of(&request.launcher, &hosts, &request.addresses, &own);
-    let addresses = addresses.map_err(CheckError::Usage)?;
+    let addresses = addresses::of(&request.launcher, &hosts, &request.addresses, &own)?;
     let load = request.load();
     let steps = plan::steps(request, &links, hosts.len());
     let mut plan = plan::of_network(&steps, &hosts, &addresses, &load)?;
@@ -186,16 +186,45 @@ fn between(
     }
 }
 
+/// Why there are no links to measure.
+#[derive(Debug, thiserror::Error)]
+enum LinkChoiceError {
+    #[error("more hosts than can be numbered")]
+    TooManyHosts,
+    #[error("a single host has no links; next: name two or more")]
+    SingleHost,
+    #[error(transparent)]
+    Pair(#[from] pairs::PairError),
+}
+
 /// The requested links.
-fn wanted(choice: &LinkChoice, hosts: &[String]) -> Result<Vec<LinkDirection>, String> {
-    let count = u32::try_from(hosts.len()).map_err(|_| "more hosts than can be numbered".to_owned())?;
+fn wanted(choice: &LinkChoice, hosts: &[String]) -> Result<Vec<LinkDirection>, LinkChoiceError> {
+    let count = u32::try_from(hosts.len()).map_err(|_| LinkChoiceError::TooManyHosts)?;
     if count < 2 {
-        return Err("a single host has no links; next: name two or more".to_owned());
+        return Err(LinkChoiceError::SingleHost);
     }
     match choice {
-        LinkChoice::Named(text) => pairs::named(text, hosts),
+        LinkChoice::Named(text) => Ok(pairs::named(text, hosts)?),
         LinkChoice::EachPair => Ok(pairs::every(count, false)),
         LinkChoice::BothDirections => Ok(pairs::every(count, true)),
+    }
+}
+
+impl From<LinkChoiceError> for CheckError {
+    fn from(error: LinkChoiceError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+impl From<addresses::AddressError> for CheckError {
+    fn from(error: addresses::AddressError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+impl From<link_error::LinkPlanError> for CheckError {
+    fn from(error: link_error::LinkPlanError) -> Self {
+        Self::Failure(error.to_string())
     }
 }
 

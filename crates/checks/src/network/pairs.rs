@@ -11,17 +11,48 @@ pub fn every(hosts: u32, both: bool) -> Vec<LinkDirection> {
     pairs.flat_map(|(a, b)| [Some((a, b)), both.then_some((b, a))]).flatten().collect()
 }
 
+/// A pair in a list of pairs that names no link.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("--pairs {pair:?}: {fault}; write pairs of hosts such as a:b,c:d")]
+pub struct PairError {
+    /// The pair as written.
+    pub pair: String,
+    /// What is wrong with it.
+    pub fault: PairFault,
+}
+
+/// What is wrong with a pair.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PairFault {
+    /// It is not two names.
+    #[error("no colon between two hosts")]
+    NoColon,
+    /// No host has this name.
+    #[error("{name:?} is none of {}", hosts.join(", "))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The hosts.
+        hosts: Vec<String>,
+    },
+    /// Twice the same host.
+    #[error("a host has no link to itself")]
+    Itself,
+    /// The same pair was named before.
+    #[error("named twice")]
+    Twice,
+}
+
 /// Parses `a:b,c:d`: from the first to the second of each pair.
 ///
 /// # Errors
-/// One line: what is wrong, and how to write it.
-pub fn named(text: &str, hosts: &[String]) -> Result<Vec<LinkDirection>, String> {
-    let wrong =
-        |pair: &str, what: String| format!("--pairs {pair:?}: {what}; write pairs of hosts such as a:b,c:d");
+/// [`PairError`].
+pub fn named(text: &str, hosts: &[String]) -> Result<Vec<LinkDirection>, PairError> {
+    let wrong = |pair: &str, fault| PairError { pair: pair.to_owned(), fault };
     let number = |pair: &str, name: &str| {
         let at = hosts.iter().position(|host| host == name);
         at.and_then(|at| u32::try_from(at).ok())
-            .ok_or_else(|| wrong(pair, format!("{name:?} is none of {}", hosts.join(", "))))
+            .ok_or_else(|| wrong(pair, PairFault::Unknown { name: name.to_owned(), hosts: hosts.to_vec() }))
     };
     let mut found = Vec::new();
     for pair in text.split(',').map(str::trim) {
@@ -29,14 +60,14 @@ pub fn named(text: &str, hosts: &[String]) -> Result<Vec<LinkDirection>, String>
         let split = pair.match_indices(':').map(|(at, _)| (&pair[..at], &pair[at + 1..]));
         let known = split.clone().find(|(a, b)| hosts.iter().any(|h| h == a) && hosts.iter().any(|h| h == b));
         let Some((from, to)) = known.or_else(|| split.clone().next()) else {
-            return Err(wrong(pair, "no colon between two hosts".to_owned()));
+            return Err(wrong(pair, PairFault::NoColon));
         };
         let (from, to) = (number(pair, from)?, number(pair, to)?);
         if from == to {
-            return Err(wrong(pair, "a host has no link to itself".to_owned()));
+            return Err(wrong(pair, PairFault::Itself));
         }
         if found.contains(&(from, to)) {
-            return Err(wrong(pair, "named twice".to_owned()));
+            return Err(wrong(pair, PairFault::Twice));
         }
         found.push((from, to));
     }
@@ -120,7 +151,7 @@ mod tests {
             ("a:b,a:b", "named twice"),
             ("", "no colon"),
         ] {
-            let error = named(text, &hosts).unwrap_err();
+            let error = named(text, &hosts).unwrap_err().to_string();
             assert!(
                 error.contains(expected) && error.contains("a:b,c:d") && !error.contains('\n'),
                 "{error}"

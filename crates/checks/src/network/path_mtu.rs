@@ -3,6 +3,7 @@
 use fleet::{Act, Reply};
 use stats::NetworkPathMtu;
 
+use super::link_error::LinkError;
 use super::links::{HostGroupLinks, LinkFlow};
 use super::pairs::LinkDirection;
 
@@ -13,26 +14,20 @@ pub fn probe(links: &HostGroupLinks<'_>, (from, to): LinkDirection, port: u16) -
         Ok((bytes, believed)) => {
             NetworkPathMtu { bytes: Some(bytes), believed_bytes: Some(believed), ..unknown }
         }
-        Err(why) => NetworkPathMtu { failure: Some(why), ..unknown },
+        Err(error) => NetworkPathMtu { failure: Some(error.to_string()), ..unknown },
     }
 }
 
 /// The largest packet that arrives, and the largest that the sender assumes possible.
-fn ask(links: &HostGroupLinks<'_>, flow: &LinkFlow) -> Result<(u32, u32), String> {
+fn ask(links: &HostGroupLinks<'_>, flow: &LinkFlow) -> Result<(u32, u32), LinkError> {
     let act = |member: usize, act: &Act| {
-        let (_, answer) = links.host_group.act(&[member], flow.site, act).into_iter().next()?;
-        Some(answer.map_err(|trouble| (member, trouble)))
+        let (_, answer) =
+            links.host_group.act(&[member], flow.site, act).into_iter().next().ok_or(LinkError::NoAnswer)?;
+        answer.map_err(|trouble| links.trouble(member, trouble))
     };
-    let done = |answer: Option<Result<Reply, (usize, fleet::Trouble)>>| match answer {
-        Some(Ok(reply)) => Ok(reply),
-        Some(Err(trouble)) => {
-            links.first_trouble(std::iter::once(trouble)).and(Err("unknown trouble".to_owned()))
-        }
-        None => Err("a host did not answer; this is a defect".to_owned()),
-    };
-    done(act(flow.to, &Act::AnswerMtuProbes))?;
-    match done(act(flow.from, &Act::ProbeMtu))? {
+    act(flow.to, &Act::AnswerMtuProbes)?;
+    match act(flow.from, &Act::ProbeMtu)? {
         Reply::PathMtu { bytes, believed_bytes } => Ok((bytes, believed_bytes)),
-        _ => Err("a host answers a probe with something else; this is a defect".to_owned()),
+        _ => Err(LinkError::WrongAnswer),
     }
 }

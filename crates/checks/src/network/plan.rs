@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use experiment::{Cell, Plan, Settings, SourceText};
 
 use super::NetworkRequest;
+use super::link_error::LinkPlanError;
 use super::links::LinkLoad;
 use super::pairs::{self, LinkDirection};
 use crate::error::CheckError;
@@ -84,7 +85,7 @@ pub fn steps(request: &NetworkRequest, links: &[LinkDirection], hosts: usize) ->
 /// # Errors
 /// The plan's text does not parse, which is a defect.
 pub fn without_links(load: &LinkLoad) -> Result<Plan, CheckError> {
-    let mut plan = of_streams(1, load).map_err(CheckError::Failure)?;
+    let mut plan = of_streams(1, load)?;
     plan.cells.clear();
     Ok(plan)
 }
@@ -107,7 +108,7 @@ pub fn of_network(
         let receiver = match receivers.entry(step.streams) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let [receiver, _] = templates(step.streams, load).map_err(CheckError::Failure)?;
+                let [receiver, _] = templates(step.streams, load)?;
                 new.insert(receiver)
             }
         };
@@ -139,7 +140,7 @@ pub fn of_network(
 ///
 /// # Errors
 /// As [`without_links`].
-pub fn cells(listen: SocketAddr, streams: u32, load: &LinkLoad) -> Result<[Cell; 2], String> {
+pub fn cells(listen: SocketAddr, streams: u32, load: &LinkLoad) -> Result<[Cell; 2], LinkPlanError> {
     let mut cells = templates(streams, load)?;
     cells.iter_mut().for_each(|cell| cell.target.url = url(listen));
     Ok(cells)
@@ -149,17 +150,17 @@ fn url(listen: SocketAddr) -> String {
     format!("tcp://{listen}")
 }
 
-fn templates(streams: u32, load: &LinkLoad) -> Result<[Cell; 2], String> {
+fn templates(streams: u32, load: &LinkLoad) -> Result<[Cell; 2], LinkPlanError> {
     let plan = of_streams(streams, load)?;
     let cell = |workload: &str| {
         let found = plan.cells.iter().find(|cell| cell.workload_name == workload);
-        found.cloned().ok_or_else(|| "the link's plan has no cells; this is a defect".to_owned())
+        found.cloned().ok_or(LinkPlanError::NoCells)
     };
     Ok([cell("receive")?, cell("send")?])
 }
 
 /// Both sides of a link as an experiment file would describe them; the address is filled in.
-fn of_streams(streams: u32, load: &LinkLoad) -> Result<Plan, String> {
+fn of_streams(streams: u32, load: &LinkLoad) -> Result<Plan, LinkPlanError> {
     let jobs = (1..=streams.min(MAX_WORKERS)).rev().find(|jobs| streams.is_multiple_of(*jobs)).unwrap_or(1);
     let lanes = streams / jobs;
     let (block, port) = (load.block_bytes, load.port);
@@ -175,8 +176,7 @@ fn of_streams(streams: u32, load: &LinkLoad) -> Result<Plan, String> {
            send: {{target: sender, ops: write, block_size: {block}, queue_depth: {lanes}, jobs: {jobs}}}\n",
         seconds = load.seconds.ceil().max(1.0),
     );
-    experiment::parse(&SourceText { file: NAME, text: &text }, &Settings::of(targets::kinds()))
-        .map_err(|faults| format!("{faults}").replace('\n', " "))
+    Ok(experiment::parse(&SourceText { file: NAME, text: &text }, &Settings::of(targets::kinds()))?)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use runner::{Events, StopToken, timestamp};
 use stats::{Degraded, LinkFacts, NetworkJudgement, NetworkMatrix};
 use store::{CellRecord, CellResult, Environment, HostRecord, RunMaker, RunRecord, State, Store};
 
+use super::link_error::LinkError;
 use super::plan::LinkStep;
 use super::words;
 use crate::error::CheckError;
@@ -67,12 +68,18 @@ impl StoredLinks {
     }
 
     /// Ends a link.
-    pub fn end_cell(&self, cell: u32, started: Timestamp, measured: Result<CellResult, String>, cut: bool) {
+    pub fn end_cell(
+        &self,
+        cell: u32,
+        started: Timestamp,
+        measured: Result<CellResult, LinkError>,
+        cut: bool,
+    ) {
         let (state, result, failure) = match measured {
             Ok(result) if cut => (State::Interrupted, Some(result), None),
             Ok(result) => (State::Finished, Some(result), None),
             Err(_) if cut => (State::Interrupted, None, None),
-            Err(why) => (State::Failed, None, Some(why)),
+            Err(error) => (State::Failed, None, Some(error.to_string())),
         };
         let result = result.map(|mut result| {
             result.verdict = judged(&result, cut, None, &[]);
