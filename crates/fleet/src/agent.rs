@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::frame::{FrameError, FrameReader};
 use crate::host_executor::HostExecutor;
 use crate::inlet::Inlet;
-use crate::message::{FromAgent, Hello, ToAgent, decode, encode};
+use crate::message::{DecodeError, FromAgent, Hello, ToAgent, decode, encode};
 use crate::order::SiteId;
 use crate::outlet::{Need, Outlet, Sent};
 use work::Running;
@@ -58,6 +58,20 @@ pub enum AgentEnd {
         /// What could not be removed, for people.
         left: Vec<String>,
     },
+}
+
+/// Why an agent takes no more orders.
+#[derive(Debug, thiserror::Error)]
+enum CoordinatorGone {
+    #[error("the side that leads closed the pipe")]
+    Closed,
+    /// The pipe cannot be read, or the agent is to end.
+    #[error(transparent)]
+    Io(std::io::Error),
+    #[error("what the side that leads sends is broken: {0}")]
+    Broken(FrameError),
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
 }
 
 /// State shared by the threads of an agent.
@@ -112,8 +126,8 @@ pub fn serve(
     let keeper = keep::start(&agent)?;
     let looking = Arc::clone(&agent);
     let inlet = Inlet::new(input, LOOK, Arc::new(move || looking.state().over.clone()));
-    let why = agent.listen(FrameReader::new(inlet)).err();
-    let ended = agent.finish(why);
+    let gone = agent.listen(FrameReader::new(inlet)).err();
+    let ended = agent.finish(gone.map(|gone| gone.to_string()));
     keeper.end();
     Ok(ended)
 }
@@ -136,13 +150,13 @@ impl Agent {
     }
 
     /// Carries out orders until the farewell.
-    fn listen(self: &Arc<Self>, mut frames: FrameReader<Inlet>) -> Result<(), String> {
+    fn listen(self: &Arc<Self>, mut frames: FrameReader<Inlet>) -> Result<(), CoordinatorGone> {
         loop {
             let body = match frames.read_frame() {
                 Ok(body) => body,
-                Err(FrameError::Ended) => return Err("the side that leads closed the pipe".to_owned()),
-                Err(FrameError::Io(error)) => return Err(error.to_string()),
-                Err(error) => return Err(format!("what the side that leads sends is broken: {error}")),
+                Err(FrameError::Ended) => return Err(CoordinatorGone::Closed),
+                Err(FrameError::Io(error)) => return Err(CoordinatorGone::Io(error)),
+                Err(error) => return Err(CoordinatorGone::Broken(error)),
             };
             let received_ns = reactor::clock::now_ns();
             self.heard_ns.store(received_ns, Ordering::Relaxed);

@@ -4,6 +4,7 @@ use engine::StageResult;
 use metrics::{Interval, OpStats};
 use targets::Look;
 
+use crate::agent_fault::AgentFault;
 use crate::order::SiteFacts;
 
 /// Upper bound of any count: nine million terabytes. The counts of a thousand agents can still be added.
@@ -90,7 +91,7 @@ pub(crate) fn shorten(text: &mut String) {
 }
 
 /// Facts of a target.
-pub(crate) fn site(facts: &mut SiteFacts) -> Result<(), String> {
+pub(crate) fn site(facts: &mut SiteFacts) -> Result<(), AgentFault> {
     shorten(&mut facts.kind);
     counts(&[
         facts.objects,
@@ -115,23 +116,23 @@ pub(crate) fn look(look: &mut Look) {
 }
 
 /// Reported counts of one kind of operation.
-fn stats(stats: &OpStats) -> Result<(), String> {
+fn stats(stats: &OpStats) -> Result<(), AgentFault> {
     counts(&[stats.ok, stats.bytes, stats.rpcs, stats.retries])?;
     counts(&stats.errors)?;
     if stats.service.count() > stats.ok || stats.response().count() > stats.ok {
-        return Err("it counts fewer operations than latencies".to_owned());
+        return Err(AgentFault::TooManyLatencies);
     }
     Ok(())
 }
 
 /// An interval, or a total.
-pub(crate) fn interval(interval: &Interval) -> Result<(), String> {
+pub(crate) fn interval(interval: &Interval) -> Result<(), AgentFault> {
     counts(&[interval.start_ns, interval.length_ns])?;
     interval.ops.iter().try_for_each(|(_, of_kind)| stats(of_kind))
 }
 
 /// A result. Lists are truncated to a readable length.
-pub(crate) fn result(result: &mut StageResult) -> Result<(), String> {
+pub(crate) fn result(result: &mut StageResult) -> Result<(), AgentFault> {
     interval(&result.total)?;
     stats(&result.closing)?;
     for some in [result.before, result.after] {
@@ -171,7 +172,7 @@ pub(crate) fn result(result: &mut StageResult) -> Result<(), String> {
     counts(&reasons.iter().map(|reason| reason.count).collect::<Vec<_>>())?;
     let lists = [result.worker_cpu_ns.len(), result.facts.connections.len(), result.facts.closed_paths.len()];
     if lists.into_iter().any(|entries| entries > MAX_ENTRIES) {
-        return Err(format!("it hands in a list of more than {MAX_ENTRIES} entries"));
+        return Err(AgentFault::ListTooLong { most: MAX_ENTRIES });
     }
     result.error_samples.truncate(MAX_EXAMPLES);
     result.corrupt.truncate(MAX_EXAMPLES);
@@ -184,9 +185,9 @@ pub(crate) fn result(result: &mut StageResult) -> Result<(), String> {
     Ok(())
 }
 
-fn counts(counts: &[u64]) -> Result<(), String> {
+fn counts(counts: &[u64]) -> Result<(), AgentFault> {
     match counts.iter().find(|count| **count > MOST) {
-        Some(count) => Err(format!("it counts {count} of something, which cannot be")),
+        Some(count) => Err(AgentFault::ImpossibleCount(*count)),
         None => Ok(()),
     }
 }
@@ -221,10 +222,10 @@ mod tests {
         let mut one = Interval::default();
         one.op_mut(metrics::OpKind::Read).ok = 1;
         one.op_mut(metrics::OpKind::Read).service.record(5);
-        assert_eq!(interval(&one), Ok(()));
+        interval(&one).unwrap();
         one.op_mut(metrics::OpKind::Read).service.record(5);
-        assert_eq!(interval(&one).unwrap_err(), "it counts fewer operations than latencies");
+        assert_eq!(interval(&one).unwrap_err().to_string(), "it counts fewer operations than latencies");
         one.op_mut(metrics::OpKind::Read).ok = u64::MAX;
-        assert!(interval(&one).unwrap_err().contains("which cannot be"));
+        assert!(matches!(interval(&one), Err(AgentFault::ImpossibleCount(u64::MAX))));
     }
 }

@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use crate::agent_fault::AgentFault;
+
 /// Most recent exchanges kept.
 const RECENT: usize = 64;
 /// Best exchanges of longer spans, kept for the drift.
@@ -85,19 +87,19 @@ impl Estimate {
     ///
     /// # Errors
     /// No clock can have given these times.
-    pub(crate) fn add(&mut self, exchange: Exchange) -> Result<(), String> {
+    pub(crate) fn add(&mut self, exchange: Exchange) -> Result<(), AgentFault> {
         let Exchange { asked, received, answered, back } = exchange;
         let whole = back.saturating_sub(asked);
-        let impossible = || "its clock says what cannot be".to_owned();
-        let held = answered.checked_sub(received).ok_or_else(impossible)?;
+        let held = answered.checked_sub(received).ok_or(AgentFault::Clock)?;
         // A member's clock may run slightly faster than the coordinator's.
         if held > whole.saturating_add(whole / 1000).saturating_add(1_000_000) {
-            return Err(impossible());
+            return Err(AgentFault::Clock);
         }
         let middle = |a: u64, b: u64| a + (b - a.min(b)) / 2;
         let offset = i128::from(middle(received, answered)) - i128::from(middle(asked, back));
         // Below a century, so that sums of offsets do not overflow.
-        let offset = i64::try_from(offset).ok().filter(|o| o.abs() < i64::MAX / 4).ok_or_else(impossible)?;
+        let offset =
+            i64::try_from(offset).ok().filter(|o| o.abs() < i64::MAX / 4).ok_or(AgentFault::Clock)?;
         let reading = Reading { at: middle(asked, back), offset, round_trip: whole.saturating_sub(held) };
         if self.recent.len() == RECENT {
             self.recent.pop_front();

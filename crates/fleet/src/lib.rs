@@ -9,6 +9,7 @@
 //! `kubectl`, or any command. No port is opened and no daemon stays.
 
 mod agent;
+mod agent_fault;
 mod check;
 mod clock;
 pub mod frame;

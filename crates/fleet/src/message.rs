@@ -221,10 +221,15 @@ pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).expect("messages are made of what JSON can say")
 }
 
+/// A body is no message.
+#[derive(Debug, thiserror::Error)]
+#[error("a message cannot be read: {0}")]
+pub(crate) struct DecodeError(#[from] serde_json::Error);
+
 /// Decodes a body.
 ///
 /// # Errors
-/// What is wrong with it.
-pub(crate) fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(body).map_err(|error| format!("a message cannot be read: {error}"))
+/// [`DecodeError`].
+pub(crate) fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, DecodeError> {
+    Ok(serde_json::from_slice(body)?)
 }

@@ -138,7 +138,7 @@ impl Many {
         let checked = answers.into_iter().map(|(at, answer)| {
             let facts = answer.and_then(|reply| match reply {
                 Reply::Opened(mut facts) => {
-                    check::site(&mut facts).map(|()| facts).map_err(|why| self.lose(at, &why))
+                    check::site(&mut facts).map(|()| facts).map_err(|fault| self.lose(at, &fault.to_string()))
                 }
                 _ => Err(self.lose(at, "it answers the opening of a target with something else")),
             });

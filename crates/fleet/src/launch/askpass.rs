@@ -19,6 +19,9 @@ use std::time::Duration;
 
 use provision::ApiSecret;
 
+/// What ssh's output begins with when a question was not for the password; ssh passes it on.
+pub(super) const SILENCE: &str = "manometer does not answer";
+
 /// Names the socket. Not a secret: only this user's processes with the right parent get an answer there.
 const SOCKET_VARIABLE: &str = "MANOMETER_ASKPASS_SOCKET";
 
@@ -27,6 +30,25 @@ const MAX_BYTES: u64 = 4096;
 
 /// How long each side waits for the other.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why ssh's password prompts cannot be answered.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AskpassError {
+    #[error(
+        "no directory for the socket of ssh's password questions can be made in {}: {error}; set TMPDIR",
+        parent.display()
+    )]
+    Directory { parent: PathBuf, error: std::io::Error },
+    #[error("the socket for ssh's password questions cannot be made in {}: {error}", directory.display())]
+    Socket { directory: PathBuf, error: std::io::Error },
+}
+
+/// A question of ssh's that gets no password.
+#[derive(Debug, thiserror::Error)]
+#[error("{SILENCE}: {question}")]
+struct Unanswered {
+    question: String,
+}
 
 /// Answers ssh's password prompts. Dropping it removes the directory and the socket.
 #[derive(Debug)]
@@ -43,15 +65,12 @@ impl Askpass {
     /// Starts answering.
     ///
     /// # Errors
-    /// The socket cannot be created: one line.
-    pub(super) fn begin(password: ApiSecret, program: &Path) -> Result<Askpass, String> {
+    /// The socket cannot be created.
+    pub(super) fn begin(password: ApiSecret, program: &Path) -> Result<Askpass, AskpassError> {
         let directory = private_directory()?;
         let cannot = |error: std::io::Error| {
             let _gone = std::fs::remove_dir_all(&directory);
-            format!(
-                "the socket for ssh's password questions cannot be made in {}: {error}",
-                directory.display()
-            )
+            AskpassError::Socket { directory: directory.clone(), error }
         };
         let listener = UnixListener::bind(socket_in(&directory)).map_err(cannot)?;
         listener.set_nonblocking(true).map_err(cannot)?;
@@ -106,18 +125,16 @@ fn socket_in(directory: &Path) -> PathBuf {
 }
 
 /// A new directory that only this user can enter.
-fn private_directory() -> Result<PathBuf, String> {
+fn private_directory() -> Result<PathBuf, AskpassError> {
     let parent = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-    let parents = parent.into_iter().chain([std::env::temp_dir()]);
-    let mut last = String::new();
-    for parent in parents {
+    let create = |parent: PathBuf| {
         let directory = parent.join(format!("manometer-{:016x}", fastrand::u64(..)));
         match std::fs::DirBuilder::new().mode(0o700).create(&directory) {
-            Ok(()) => return Ok(directory),
-            Err(error) => last = format!("{}: {error}", parent.display()),
+            Ok(()) => Ok(directory),
+            Err(error) => Err(AskpassError::Directory { parent, error }),
         }
-    }
-    Err(format!("no directory for the socket of ssh's password questions can be made in {last}; set TMPDIR"))
+    };
+    parent.and_then(|parent| create(parent).ok()).map_or_else(|| create(std::env::temp_dir()), Ok)
 }
 
 /// Answers one question, if the caller is allowed to ask.
@@ -168,12 +185,13 @@ pub fn askpass() -> Option<ExitCode> {
     let said = fetch(&PathBuf::from(socket), &question);
     let told = match &said {
         Ok(answer) => std::io::stdout().write_all(answer.as_bytes()).and_then(|()| std::io::stdout().flush()),
-        Err(text) => std::io::stderr().write_all(text.as_bytes()),
+        Err(unanswered) => writeln!(std::io::stderr(), "{unanswered}"),
     };
     Some(if said.is_ok() && told.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn fetch(socket: &Path, question: &OsString) -> Result<String, String> {
+/// The password of a question, as a line.
+fn fetch(socket: &Path, question: &OsString) -> Result<String, Unanswered> {
     let ask = || -> std::io::Result<String> {
         let mut stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -185,10 +203,7 @@ fn fetch(socket: &Path, question: &OsString) -> Result<String, String> {
     };
     match ask() {
         Ok(answer) if !answer.is_empty() => Ok(format!("{answer}\n")),
-        _ => Err(format!(
-            "manometer does not answer: {}\n",
-            question.to_string_lossy().trim().replace('\n', " ")
-        )),
+        _ => Err(Unanswered { question: question.to_string_lossy().trim().replace('\n', " ") }),
     }
 }
 
@@ -227,8 +242,8 @@ mod tests {
         let socket = socket_in(&askpass.directory);
         let question = OsString::from("me@a's password: ");
         // This process is the child of the test runner.
-        let refused = fetch(&socket, &question).unwrap_err();
-        assert_eq!(refused, "manometer does not answer: me@a's password:\n");
+        let refused = fetch(&socket, &question).unwrap_err().to_string();
+        assert_eq!(refused, "manometer does not answer: me@a's password:");
         askpass.allow(std::os::unix::process::parent_id());
         assert_eq!(fetch(&socket, &question).unwrap(), "s3cret\n");
         assert!(fetch(&socket, &OsString::from("Are you sure (yes/no)? ")).is_err());

@@ -35,9 +35,8 @@ pub(super) fn launch(
         let shown = shown(&command);
         let mut launched = Launched::spawn(host, &mut command)?;
         launched.wait_for_output(&deadline).map_err(|error| {
-            format!(
-                "{shown}: {error}; next: run this command by hand: an agent answers and waits for its input"
-            )
+            let next = "run this command by hand: an agent answers and waits for its input";
+            error.advised(format!("{shown}: "), next)
         })?;
         Ok(launched)
     })

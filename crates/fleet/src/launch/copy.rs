@@ -9,7 +9,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
 
@@ -17,6 +17,7 @@ use super::deadline::Deadline;
 use super::gzip;
 use super::process::{Launched, printable};
 use super::sending::Sending;
+use super::start_error::{AgentStartError, CopyError};
 
 /// Maximum foreign lines skipped before the script's.
 const MAX_OTHER_LINES: usize = 1000;
@@ -33,7 +34,7 @@ pub(super) struct Program {
     sha256: String,
     bytes: u64,
     /// The compressed program, made when the first host needs it: the same for all.
-    packed: OnceLock<Result<Vec<u8>, String>>,
+    packed: OnceLock<Result<Vec<u8>, CopyError>>,
     /// Prefix of the script's lines.
     mark: String,
 }
@@ -42,9 +43,9 @@ impl Program {
     /// A program on this host, to be copied to others.
     ///
     /// # Errors
-    /// It cannot be read: one line.
-    pub(super) fn here(path: &Path, version: &str) -> Result<Program, String> {
-        let cannot = |error| format!("the program to be copied, {}, cannot be read: {error}", path.display());
+    /// It cannot be read.
+    pub(super) fn here(path: &Path, version: &str) -> Result<Program, CopyError> {
+        let cannot = |error| CopyError::NotHashed { path: path.to_owned(), error: Arc::new(error) };
         let mut file = File::open(path).map_err(cannot)?;
         let (mut hash, mut bytes) = (Sha256::new(), 0);
         let mut part = vec![0; PART_BYTES];
@@ -77,10 +78,10 @@ impl Program {
     }
 
     /// The program in gzip format, made for the first host that needs it.
-    fn packed(&self) -> Result<&[u8], String> {
+    fn packed(&self) -> Result<&[u8], CopyError> {
         let made = self.packed.get_or_init(|| {
             let made = File::open(&self.here).and_then(gzip::compress);
-            made.map_err(|error| format!("the program cannot be compressed: {error}"))
+            made.map_err(|error| CopyError::NotCompressed(Arc::new(error)))
         });
         made.as_deref().map_err(Clone::clone)
     }
@@ -139,20 +140,20 @@ fn quoted(word: &str) -> String {
 /// a long copy.
 ///
 /// # Errors
-/// What came back, in one line.
+/// [`AgentStartError`].
 pub(super) fn begin(
     launched: &mut Launched,
     program: &Program,
     deadline: &Deadline<'_>,
     say: &dyn Fn(&str),
-) -> Result<bool, String> {
+) -> Result<bool, AgentStartError> {
     let (mut copied, mut others) = (false, 0);
     loop {
         let line = launched.read_line(deadline)?;
         let Some(said) = line.strip_prefix(&program.mark) else {
             others += 1;
             if others > MAX_OTHER_LINES {
-                return Err("its login prints without end".to_owned());
+                return Err(CopyError::EndlessLogin.into());
             }
             continue;
         };
@@ -160,10 +161,7 @@ pub(super) fn begin(
         let rest = printable(rest);
         match word {
             "machine" if program.there.is_empty() && rest != machine() => {
-                return Err(format!(
-                    "it is another kind of machine: {rest}, and this program is for {}",
-                    machine()
-                ));
+                return Err(CopyError::OtherMachine { there: rest, here: machine() }.into());
             }
             "machine" | "have" => {}
             "need" => send(launched, program, &rest, deadline, say)?,
@@ -172,22 +170,16 @@ pub(super) fn begin(
                 launched.wait_for_output(deadline)?;
                 return Ok(copied);
             }
-            "wrong" if rest == "none" => {
-                return Err(
-                    "it has none of sha256sum, shasum and openssl to see what was copied; install one, \
-                            or install manometer there and give its path with --agent-binary"
-                        .to_owned(),
-                );
-            }
+            "wrong" if rest == "none" => return Err(CopyError::NoHashTool.into()),
             "wrong" => {
-                return Err(format!(
-                    "what was copied there has the SHA-256 {rest}, not {}; the copy was removed; is its disk full or \
-                     faulty?",
-                    program.sha256
-                ));
+                let here = program.sha256.clone();
+                return Err(CopyError::WrongHash { there: rest, here }.into());
             }
-            "absent" => return Err(format!("there is no {rest}: command not found")),
-            _ => return Err(format!("the host {word} {rest}: {}", launched.process.last_words())),
+            "absent" => return Err(CopyError::NoProgram(rest).into()),
+            _ => {
+                let (failure, said) = (format!("{word} {rest}"), launched.process.last_words());
+                return Err(CopyError::Script { failure, said }.into());
+            }
         }
     }
 }
@@ -205,12 +197,12 @@ fn send(
     form: &str,
     deadline: &Deadline<'_>,
     say: &dyn Fn(&str),
-) -> Result<(), String> {
+) -> Result<(), CopyError> {
     if form == "gzip" {
         let packed = program.packed()?;
         return Sending::new(launched, packed.len() as u64, deadline, say).all(packed);
     }
-    let file = File::open(&program.here).map_err(|error| format!("the program cannot be read: {error}"))?;
+    let file = File::open(&program.here).map_err(|error| CopyError::NotRead(Arc::new(error)))?;
     Sending::new(launched, program.bytes, deadline, say).all(file)
 }
 

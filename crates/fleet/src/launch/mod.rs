@@ -16,6 +16,7 @@ mod sending;
 mod slurm;
 mod ssh;
 mod start;
+mod start_error;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub use askpass::askpass;
 pub use deadline::Deadline;
 pub use idle::idle;
 pub use process::{AgentProcess, Launched};
+pub use start_error::{AgentStartError, CopyError};
 
 /// Where a launcher tells people what it waits for, and at the end what it could not release.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;

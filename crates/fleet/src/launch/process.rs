@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::deadline::Deadline;
+use super::start_error::AgentStartError;
 
 /// Lines kept of an agent's log, and the maximum length of each.
 const KEPT_LINES: usize = 12;
@@ -37,19 +38,19 @@ impl Launched {
     /// Starts a command in a process group of its own, so that Ctrl-C reaches the coordinator and not its tools.
     ///
     /// # Errors
-    /// It cannot be started: one line.
-    pub fn spawn(name: &str, command: &mut Command) -> Result<Launched, String> {
+    /// It cannot be started.
+    pub fn spawn(name: &str, command: &mut Command) -> Result<Launched, AgentStartError> {
         let child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()
-            .map_err(|error| format!("{} cannot be started: {error}", command.get_program().display()))?;
+            .map_err(|error| AgentStartError::Spawn { program: program(command), error })?;
         let mut process = AgentProcess { child, log: Log::default(), held: None };
         let pipes = (process.child.stdin.take(), process.child.stdout.take(), process.child.stderr.take());
         let (Some(input), Some(output), Some(errors)) = pipes else {
-            return Err(format!("{} has no pipes", command.get_program().display()));
+            return Err(AgentStartError::NoPipes(program(command)));
         };
         process.log.follow(errors);
         Ok(Launched { name: name.to_owned(), input, output, process })
@@ -58,27 +59,24 @@ impl Launched {
     /// Waits for the agent's output: its first byte is ready to be read.
     ///
     /// # Errors
-    /// It ended, the time is over, or `stop` says so: the cause in one line.
-    pub fn wait_for_output(&mut self, deadline: &Deadline<'_>) -> Result<(), String> {
+    /// It ended, the time is over, or `stop` says so.
+    pub fn wait_for_output(&mut self, deadline: &Deadline<'_>) -> Result<(), AgentStartError> {
         loop {
             let mut fds = [PollFd::new(&self.output, PollFlags::IN)];
             let wait = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
             match poll(&mut fds, Some(&wait)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(format!("its output cannot be read: {error}")),
+                Err(error) => return Err(AgentStartError::Output(error.into())),
             }
             let seen = fds[0].revents();
             if seen.contains(PollFlags::IN) {
                 return Ok(());
             }
             if seen.intersects(PollFlags::HUP | PollFlags::ERR) {
-                return Err(self.process.last_words());
+                return Err(AgentStartError::Ended(self.process.last_words()));
             }
-            if let Some(why) = deadline.over() {
-                return Err(match self.process.log.last() {
-                    said if said.is_empty() => format!("no answer {why}"),
-                    said => format!("no answer {why}; it last said: {said}"),
-                });
+            if let Some(waited) = deadline.over() {
+                return Err(AgentStartError::NoAnswer { waited, said: self.process.log.last() });
             }
         }
     }
@@ -87,24 +85,26 @@ impl Launched {
     ///
     /// # Errors
     /// As [`Self::wait_for_output`], or the line is too long.
-    pub fn read_line(&mut self, deadline: &Deadline<'_>) -> Result<String, String> {
+    pub fn read_line(&mut self, deadline: &Deadline<'_>) -> Result<String, AgentStartError> {
         let mut line = Vec::new();
         loop {
             self.wait_for_output(deadline)?;
             let mut byte = [0];
             match self.output.read(&mut byte) {
-                Ok(0) => return Err(self.process.last_words()),
+                Ok(0) => return Err(AgentStartError::Ended(self.process.last_words())),
                 Ok(_) if byte[0] == b'\n' => return Ok(String::from_utf8_lossy(&line).into_owned()),
                 Ok(_) => line.push(byte[0]),
-                Err(error) => return Err(format!("its output cannot be read: {error}")),
+                Err(error) => return Err(AgentStartError::Output(error)),
             }
             if line.len() as u64 > KEPT_LINE_BYTES {
-                return Err(
-                    "it printed a very long line where one of an agent's start was expected".to_owned()
-                );
+                return Err(AgentStartError::LongLine);
             }
         }
     }
+}
+
+fn program(command: &Command) -> String {
+    command.get_program().display().to_string()
 }
 
 /// The process behind an agent. Dropping it kills it.

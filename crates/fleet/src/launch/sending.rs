@@ -1,6 +1,7 @@
 //! Sends many bytes to an agent's input, never beyond a deadline, reporting progress when it takes long.
 
 use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reactor::clock;
@@ -8,6 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::deadline::Deadline;
 use super::process::Launched;
+use super::start_error::CopyError;
 
 /// Bytes read and written at a time.
 const PART_BYTES: usize = 1 << 18;
@@ -47,23 +49,23 @@ impl<'a> Sending<'a> {
     /// next.
     ///
     /// # Errors
-    /// The time is over, or reading or writing fails: one line.
-    pub(super) fn all(mut self, mut from: impl Read) -> Result<(), String> {
-        rustix::io::ioctl_fionbio(&self.launched.input, true).map_err(|error| failed(&error.into()))?;
+    /// The time is over, or reading or writing fails.
+    pub(super) fn all(mut self, mut from: impl Read) -> Result<(), CopyError> {
+        rustix::io::ioctl_fionbio(&self.launched.input, true).map_err(failed)?;
         let mut part = vec![0; PART_BYTES];
         let mut sent = self.part(format!("{}\n", self.bytes).as_bytes())?;
         while let Sent::All = sent {
-            let n = from.read(&mut part).map_err(|error| failed(&error))?;
+            let n = from.read(&mut part).map_err(failed)?;
             if n == 0 {
                 let blocking = rustix::io::ioctl_fionbio(&self.launched.input, false);
-                return blocking.map_err(|error| failed(&error.into()));
+                return blocking.map_err(failed);
             }
             sent = self.part(&part[..n])?;
         }
         Ok(())
     }
 
-    fn part(&mut self, mut rest: &[u8]) -> Result<Sent, String> {
+    fn part(&mut self, mut rest: &[u8]) -> Result<Sent, CopyError> {
         while !rest.is_empty() {
             match self.launched.input.write(rest) {
                 Ok(written) => {
@@ -74,16 +76,14 @@ impl<'a> Sending<'a> {
                     if heard(self.launched) {
                         return Ok(Sent::Unwanted);
                     }
-                    if let Some(why) = self.deadline.over() {
-                        return Err(format!(
-                            "the program was not copied there {why}; give a longer start_timeout"
-                        ));
+                    if let Some(waited) = self.deadline.over() {
+                        return Err(CopyError::NotInTime(waited));
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // The script has ended.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(Sent::Unwanted),
-                Err(error) => return Err(failed(&error)),
+                Err(error) => return Err(failed(error)),
             }
             self.tell();
         }
@@ -104,8 +104,8 @@ impl<'a> Sending<'a> {
     }
 }
 
-fn failed(error: &std::io::Error) -> String {
-    format!("sending the program failed: {error}")
+fn failed(error: impl Into<std::io::Error>) -> CopyError {
+    CopyError::NotSent(Arc::new(error.into()))
 }
 
 /// Waits until more can be written, or until the host has said something: `true` then.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::deadline::Deadline;
 use super::process::{AgentProcess, Launched};
 use super::start::start_all;
+use super::start_error::AgentStartError;
 use super::{LaunchError, LaunchSettings, Say};
 
 const AT_ONCE: usize = 32;
@@ -112,10 +113,10 @@ pub(super) fn launch(
             launched.process.hold(held.clone());
         }
         launched.wait_for_output(&deadline).map_err(|error| {
-            format!(
-                "srun on it in job {job}: {error}; next: look at `sinfo -N` and try by hand: srun --jobid {job} \
-                 --overlap -N1 -n1 -w {node} {binary} --version"
-            )
+            let next = format!(
+                "look at `sinfo -N` and try by hand: srun --jobid {job} --overlap -N1 -n1 -w {node} {binary} --version"
+            );
+            error.advised(format!("srun on it in job {job}: "), next)
         })?;
         Ok(launched)
     })
@@ -152,10 +153,9 @@ fn allocate(
     command.arg(format!("--immediate={}", settings.start_timeout.saturating_add(GRACE).as_secs()));
     command.args(slurm.options);
     command.args(["/bin/sh", "-c", HOLD]);
-    let failed = |error: String| {
-        LaunchError::Tool(format!(
-            "salloc for {nodes} nodes: {error}; next: look at `sinfo` and `squeue --me`, or give a longer start_timeout"
-        ))
+    let failed = |error: AgentStartError| {
+        let next = "look at `sinfo` and `squeue --me`, or give a longer start_timeout";
+        LaunchError::Tool(error.advised(format!("salloc for {nodes} nodes: "), next).to_string())
     };
     let mut launched = Launched::spawn("salloc", &mut command).map_err(failed)?;
     let brief = Deadline::after(SILENCE, settings.stop);
@@ -175,7 +175,7 @@ fn allocate(
     let (job, list) = line
         .split_once(' ')
         .filter(|(job, _)| !job.is_empty() && job.bytes().all(|byte| byte.is_ascii_digit()))
-        .ok_or_else(|| failed(format!("it said {line:?} where a job's number was expected")))?;
+        .ok_or_else(|| failed(AgentStartError::NoJobNumber(line.clone())))?;
     held.job = Some(job.to_owned());
     Ok(((job.to_owned(), list.to_owned()), held))
 }

@@ -4,11 +4,12 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::askpass::Askpass;
+use super::askpass::{Askpass, SILENCE};
 use super::copy::{self, Program};
 use super::deadline::Deadline;
 use super::process::Launched;
 use super::start::start_all;
+use super::start_error::{AgentStartError, CopyError};
 use super::{LaunchError, LaunchSettings, Say};
 
 /// Concurrent logins: many go through one jump host, and sshd rejects unauthenticated connections beyond 10
@@ -32,20 +33,17 @@ pub(super) fn launch(
     say: &Say,
 ) -> Result<Vec<Launched>, LaunchError> {
     let destinations = ssh.hosts.iter().map(|host| Destination::of(host)).collect::<Result<Vec<_>, _>>();
-    let destinations = destinations.map_err(LaunchError::Input)?;
+    let destinations = destinations.map_err(|error| LaunchError::Input(error.to_string()))?;
     let program = match ssh.binary {
         Some(path) => Program::there(path),
-        None => Program::here(&settings.program, &settings.version).map_err(LaunchError::Tool)?,
+        None => Program::here(&settings.program, &settings.version)
+            .map_err(|error| LaunchError::Tool(error.to_string()))?,
     };
-    let askpass = match &settings.password {
-        Some(password) => {
-            Some(Askpass::begin(password.clone(), &settings.program).map_err(LaunchError::Tool)?)
-        }
-        None => None,
-    };
+    let askpass = settings.password.clone().map(|password| Askpass::begin(password, &settings.program));
+    let askpass = askpass.transpose().map_err(|error| LaunchError::Tool(error.to_string()))?;
     let deadline = Deadline::after(settings.start_timeout, settings.stop);
     start_all(ssh.hosts, AT_ONCE, |index, host| {
-        let attempt = || -> Result<Launched, String> {
+        let attempt = || -> Result<Launched, AgentStartError> {
             let mut command = command(&destinations[index], ssh.options, askpass.is_some(), settings);
             command.arg(copy::remote_command(&program, &settings.agent));
             if let Some(askpass) = &askpass {
@@ -64,14 +62,17 @@ pub(super) fn launch(
         let mut tried = attempt();
         for again in 1..TRIES {
             match &tried {
-                Err(text) if turned_away(text) && deadline.over().is_none() => {
+                Err(AgentStartError::Ended(said)) if turned_away(said) && deadline.over().is_none() => {
                     std::thread::sleep(Duration::from_millis(500 * again as u64).min(deadline.left()));
                     tried = attempt();
                 }
                 _ => break,
             }
         }
-        tried.map_err(|text| format!("{text}; next: {}", advice(&text, host)))
+        tried.map_err(|error| {
+            let next = advice(&error, host);
+            error.advised("", next)
+        })
     })
 }
 
@@ -113,21 +114,42 @@ struct Destination {
     port: Option<u16>,
 }
 
+/// A text that names no destination for ssh.
+#[derive(Debug, thiserror::Error)]
+#[error("{host:?}{fault}")]
+struct DestinationError {
+    host: String,
+    fault: DestinationFault,
+}
+
+/// What is wrong with a destination. Reads after it.
+#[derive(Debug, thiserror::Error)]
+enum DestinationFault {
+    #[error(": the bracket of the address is not closed")]
+    OpenBracket,
+    #[error(": write a port as [address]:port")]
+    AfterBracket,
+    #[error(" is no host for ssh; write host, user@host, host:port or [address]:port")]
+    NoHost,
+    #[error(": {0:?} is no port; write a number from 1 to 65535")]
+    Port(String),
+}
+
 impl Destination {
     /// Parses `host`, `user@host`, `host:port`, `[v6]:port` or `v6`.
-    fn of(host: &str) -> Result<Destination, String> {
+    fn of(host: &str) -> Result<Destination, DestinationError> {
+        let wrong = |fault| DestinationError { host: host.to_owned(), fault };
         let (user, place) = match host.rsplit_once('@') {
             Some((user, place)) => (Some(user), place),
             None => (None, host),
         };
         let (name, port) = if let Some(rest) = place.strip_prefix('[') {
-            let (address, behind) = rest
-                .split_once(']')
-                .ok_or_else(|| format!("{host:?}: the bracket of the address is not closed"))?;
+            let (address, behind) =
+                rest.split_once(']').ok_or_else(|| wrong(DestinationFault::OpenBracket))?;
             match behind.strip_prefix(':') {
                 Some(port) => (address, Some(port)),
                 None if behind.is_empty() => (address, None),
-                None => return Err(format!("{host:?}: write a port as [address]:port")),
+                None => return Err(wrong(DestinationFault::AfterBracket)),
             }
         } else {
             match place.split_once(':') {
@@ -142,13 +164,11 @@ impl Destination {
             || strange(host)
             || user == Some("")
         {
-            return Err(format!(
-                "{host:?} is no host for ssh; write host, user@host, host:port or [address]:port"
-            ));
+            return Err(wrong(DestinationFault::NoHost));
         }
         let port = port.map(|port| match port.parse::<u16>() {
             Ok(number) if number > 0 => Ok(number),
-            _ => Err(format!("{host:?}: {port:?} is no port; write a number from 1 to 65535")),
+            _ => Err(wrong(DestinationFault::Port(port.to_owned()))),
         });
         let name = user.map_or_else(|| name.to_owned(), |user| format!("{user}@{name}"));
         Ok(Destination { name, port: port.transpose()? })
@@ -156,29 +176,44 @@ impl Destination {
 }
 
 /// sshd closed the connection before a login began: too many at once.
-fn turned_away(text: &str) -> bool {
+fn turned_away(said: &str) -> bool {
     ["kex_exchange_identification", "Exceeded MaxStartups", "Connection reset by peer"]
         .iter()
-        .any(|sign| text.contains(sign))
+        .any(|sign| said.contains(sign))
 }
 
-fn advice(text: &str, host: &str) -> String {
+fn advice(error: &AgentStartError, host: &str) -> String {
+    let by_hand = || format!("try by hand: ssh {host} true");
+    match error {
+        AgentStartError::Copy(CopyError::OtherMachine { .. }) => {
+            "install manometer there and give its path with --agent-binary".to_owned()
+        }
+        AgentStartError::Copy(CopyError::NoProgram(_)) => NO_PROGRAM.to_owned(),
+        AgentStartError::Ended(said)
+        | AgentStartError::NoAnswer { said, .. }
+        | AgentStartError::Copy(CopyError::Script { said, .. }) => {
+            advice_on(said).map_or_else(by_hand, str::to_owned)
+        }
+        _ => by_hand(),
+    }
+}
+
+const NO_PROGRAM: &str = "give the path of manometer on the hosts with --agent-binary";
+
+/// What to do about the last output of ssh and of what it runs.
+fn advice_on(said: &str) -> Option<&'static str> {
     let known = [
         (
             "Host key verification failed",
             "connect once by hand and answer ssh's question about the host's key",
         ),
         ("Permission denied", "load a key into your ssh agent, or give --ssh-password-file"),
-        ("does not answer:", "load a key into your ssh agent for what it asks"),
+        (SILENCE, "load a key into your ssh agent for what it asks"),
         ("Could not resolve hostname", "check the host's name"),
-        ("is another kind of machine", "install manometer there and give its path with --agent-binary"),
         ("GLIBC", "install a manometer made for that system there, and give its path with --agent-binary"),
-        ("command not found", "give the path of manometer on the hosts with --agent-binary"),
+        ("command not found", NO_PROGRAM),
     ];
-    match known.iter().find(|(sign, _)| text.contains(sign)) {
-        Some((_, advice)) => (*advice).to_owned(),
-        None => format!("try by hand: ssh {host} true"),
-    }
+    known.iter().find(|(sign, _)| said.contains(sign)).map(|(_, advice)| *advice)
 }
 
 #[cfg(test)]

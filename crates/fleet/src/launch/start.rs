@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::process::Launched;
+use super::start_error::AgentStartError;
 use super::{HostFailure, LaunchError};
 
 /// Starts one agent per name, `width` at a time, and returns them in the order of the names. If one cannot be started,
@@ -15,10 +16,11 @@ use super::{HostFailure, LaunchError};
 pub(super) fn start_all(
     names: &[String],
     width: usize,
-    start: impl Fn(usize, &str) -> Result<Launched, String> + Sync,
+    start: impl Fn(usize, &str) -> Result<Launched, AgentStartError> + Sync,
 ) -> Result<Vec<Launched>, LaunchError> {
     let next = AtomicUsize::new(0);
-    let outcomes: Mutex<Vec<(usize, Result<Launched, String>)>> = Mutex::new(Vec::with_capacity(names.len()));
+    let outcomes: Mutex<Vec<(usize, Result<Launched, AgentStartError>)>> =
+        Mutex::new(Vec::with_capacity(names.len()));
     std::thread::scope(|scope| {
         for _ in 0..width.clamp(1, names.len().max(1)) {
             scope.spawn(|| {
@@ -37,7 +39,7 @@ pub(super) fn start_all(
     for (index, outcome) in outcomes {
         match outcome {
             Ok(launched) => started.push(launched),
-            Err(text) => failed.push(HostFailure { name: names[index].clone(), text }),
+            Err(error) => failed.push(HostFailure { name: names[index].clone(), text: error.to_string() }),
         }
     }
     if failed.is_empty() { Ok(started) } else { Err(LaunchError::Hosts(failed)) }

@@ -125,7 +125,7 @@ impl Wire {
                 Ok(body) => match self.hear(body, before) {
                     Ok(true) => continue,
                     Ok(false) => return "it said farewell".to_owned(),
-                    Err(why) => why,
+                    Err(fault) => fault.to_string(),
                 },
                 // After the farewell, or the process behind the pipe knows why.
                 Err(FrameError::Ended) => format!("its agent ended{}", self.last_words()),

@@ -7,6 +7,7 @@ use engine::StageResult;
 use metrics::Interval;
 
 use super::{News, Wire};
+use crate::agent_fault::AgentFault;
 use crate::check;
 use crate::clock::Exchange;
 use crate::frame::Tally;
@@ -94,37 +95,34 @@ impl Guard {
         self.unseen &= self.next > index.saturating_add(1);
     }
 
-    fn ready(&mut self) -> Result<(), String> {
+    fn ready(&mut self) -> Result<(), AgentFault> {
         if std::mem::replace(&mut self.ready, true) {
-            return Err("it was ready for a stage twice".to_owned());
+            return Err(AgentFault::ReadyTwice);
         }
         Ok(())
     }
 
-    fn interval(&mut self, interval: &Interval, now_ns: u64) -> Result<(), String> {
+    fn interval(&mut self, interval: &Interval, now_ns: u64) -> Result<(), AgentFault> {
         let index = interval.index;
         if self.began_ns == 0 {
-            return Err(format!("it handed in interval {index} before the stage began"));
+            return Err(AgentFault::IntervalBeforeStage(index));
         }
         if index < self.next || index == u32::MAX {
-            return Err(format!(
-                "it handed in interval {index} when {} or a later one was to come",
-                self.next
-            ));
+            return Err(AgentFault::IntervalOutOfOrder { index, next: self.next });
         }
         if interval.start_ns < self.end_ns {
-            return Err(format!("its interval {index} begins before the one before it ended"));
+            return Err(AgentFault::IntervalsOverlap(index));
         }
         let end_ns = interval.start_ns.saturating_add(interval.length_ns);
         if self.lockstep {
             if self.unseen {
-                return Err(format!("it handed in interval {index} before the last one was seen"));
+                return Err(AgentFault::IntervalUnseen(index));
             }
             self.unseen = true;
         } else {
             let passed = now_ns.saturating_sub(self.began_ns).saturating_add(SLACK_NS);
             if end_ns > passed || u64::from(index) > passed / SHORTEST_NS {
-                return Err(format!("it handed in interval {index}, which cannot have ended yet"));
+                return Err(AgentFault::IntervalInFuture(index));
             }
         }
         check::interval(interval)?;
@@ -135,19 +133,19 @@ impl Guard {
         Ok(())
     }
 
-    fn sample(&mut self, now_ns: u64) -> Result<(), String> {
+    fn sample(&mut self, now_ns: u64) -> Result<(), AgentFault> {
         self.samples += 1;
         let passed = now_ns.saturating_sub(self.began_ns).saturating_add(SLACK_NS);
         if self.began_ns == 0 || self.lockstep || self.samples > passed / SAMPLES_NS {
-            return Err("it hands in more samples than a stage has".to_owned());
+            return Err(AgentFault::TooManySamples);
         }
         Ok(())
     }
 
-    fn result(&self, result: &mut StageResult) -> Result<(), String> {
+    fn result(&self, result: &mut StageResult) -> Result<(), AgentFault> {
         check::result(result)?;
         if result.total.ok() < self.ok || result.total.bytes() < self.bytes {
-            return Err("its result counts less than its intervals".to_owned());
+            return Err(AgentFault::ResultTooSmall);
         }
         Ok(())
     }
@@ -158,14 +156,11 @@ impl Wire {
     ///
     /// # Errors
     /// No correct agent sends this.
-    pub(super) fn hear(&self, body: &mut [u8], before: Tally) -> Result<bool, String> {
+    pub(super) fn hear(&self, body: &mut [u8], before: Tally) -> Result<bool, AgentFault> {
         let now_ns = reactor::clock::now_ns();
         self.heard_ns.store(now_ns, Ordering::Relaxed);
         if body.len() > check::longest(body) {
-            return Err(format!(
-                "it sends a message of {} bytes, which is too long for its kind",
-                body.len()
-            ));
+            return Err(AgentFault::MessageTooLong(body.len()));
         }
         check::sanitize(body);
         // An agent cannot be heard while its reader waits for others.
@@ -177,10 +172,16 @@ impl Wire {
         heard
     }
 
-    fn hear_now(&self, body: &[u8], before: Tally, now_ns: u64, _turn: Option<Turn>) -> Result<bool, String> {
+    fn hear_now(
+        &self,
+        body: &[u8],
+        before: Tally,
+        now_ns: u64,
+        _turn: Option<Turn>,
+    ) -> Result<bool, AgentFault> {
         let message = decode(body)?;
         if (before.frames == 0) != matches!(message, FromAgent::Hello(_)) {
-            return Err("an agent says hello first, and once".to_owned());
+            return Err(AgentFault::Hello);
         }
         match message {
             FromAgent::Hello(mut hello) => {
@@ -199,7 +200,7 @@ impl Wire {
             }
             FromAgent::Answer { id, outcome } => {
                 let answer = self.state().questions.remove(&id);
-                let answer = answer.ok_or("it answers what was not asked")?;
+                let answer = answer.ok_or(AgentFault::UnknownQuestion)?;
                 // The requester has given up.
                 let _ = answer.send((self.number(), Some(outcome)));
             }
@@ -220,7 +221,7 @@ impl Wire {
             FromAgent::Pong { number, received_ns, answered_ns } => {
                 let mut state = self.state();
                 let asked = state.pings.front().filter(|(first, _)| *first == number).map(|(_, at)| *at);
-                let asked = asked.ok_or("it answers a ping that was not sent")?;
+                let asked = asked.ok_or(AgentFault::UnknownPing)?;
                 state.pings.pop_front();
                 state.clock.add(Exchange {
                     asked,
@@ -232,10 +233,10 @@ impl Wire {
             FromAgent::Said { text } => self.said(&text, now_ns)?,
             FromAgent::Bye { frames, checksum } => {
                 if (frames, checksum) != (before.frames, before.checksum) {
-                    return Err(format!("it sent {frames} messages, and {} came", before.frames));
+                    return Err(AgentFault::MessagesLost { sent: frames, received: before.frames });
                 }
                 if !self.leaving.load(Ordering::Relaxed) {
-                    return Err("it said farewell before it was told to go".to_owned());
+                    return Err(AgentFault::EarlyFarewell);
                 }
                 return Ok(false);
             }
@@ -248,10 +249,10 @@ impl Wire {
         &self,
         id: u64,
         last: bool,
-        checked: impl FnOnce(&mut Guard) -> Result<News, String>,
-    ) -> Result<(), String> {
+        checked: impl FnOnce(&mut Guard) -> Result<News, AgentFault>,
+    ) -> Result<(), AgentFault> {
         let mut state = self.state();
-        let way = state.stages.get_mut(&id).ok_or("it speaks of a stage that does not run")?;
+        let way = state.stages.get_mut(&id).ok_or(AgentFault::UnknownStage)?;
         let news = checked(&mut way.guard)?;
         let sender = way.news.clone();
         if last {
@@ -263,7 +264,7 @@ impl Wire {
         Ok(())
     }
 
-    fn said(&self, text: &str, at_ns: u64) -> Result<(), String> {
+    fn said(&self, text: &str, at_ns: u64) -> Result<(), AgentFault> {
         let mut state = self.state();
         let (minute, count) = &mut state.said;
         if at_ns.saturating_sub(*minute) > MINUTE_NS {
@@ -271,7 +272,7 @@ impl Wire {
         }
         *count += 1;
         if *count > MAX_SAID {
-            return Err(format!("it says more than {MAX_SAID} lines in a minute"));
+            return Err(AgentFault::TooManyLines { most: MAX_SAID });
         }
         drop(state);
         if let Some(events) = self.events.get() {

@@ -28,21 +28,24 @@ pub(super) struct Kubectl {
 }
 
 /// Why a call failed.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Failure {
     /// kubectl reported an error.
+    #[error("{0}")]
     Refused(String),
     /// It did not end in time, or was stopped: its effect is unknown.
+    #[error("{0}")]
     Unknown(String),
 }
 
-impl Failure {
-    /// The line.
-    pub(super) fn text(self) -> String {
-        match self {
-            Failure::Refused(text) | Failure::Unknown(text) => text,
-        }
-    }
+/// Why the end of a call did not come. Reads after the command.
+#[derive(Debug, thiserror::Error)]
+enum NoEnd {
+    #[error("cannot be waited for ({0})")]
+    Unknown(std::io::Error),
+    /// `within 30 s`.
+    #[error("did not end {0}")]
+    Late(String),
 }
 
 impl Kubectl {
@@ -133,16 +136,16 @@ fn reader(pipe: Option<impl Read + Send + 'static>, most: u64) -> Receiver<Vec<u
     receive
 }
 
-/// Waits for the end; the error says why it did not come.
-fn wait(child: &mut Child, deadline: &Deadline<'_>) -> Result<ExitStatus, String> {
+/// Waits for the end.
+fn wait(child: &mut Child, deadline: &Deadline<'_>) -> Result<ExitStatus, NoEnd> {
     let why = loop {
         match child.try_wait() {
             Ok(Some(status)) => return Ok(status),
             Ok(None) => {}
-            Err(error) => break format!("cannot be waited for ({error})"),
+            Err(error) => break NoEnd::Unknown(error),
         }
-        if let Some(why) = deadline.over() {
-            break format!("did not end {why}");
+        if let Some(waited) = deadline.over() {
+            break NoEnd::Late(waited);
         }
         std::thread::sleep(Duration::from_millis(10));
     };

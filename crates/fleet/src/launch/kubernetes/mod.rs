@@ -92,8 +92,9 @@ fn launch_with(
     }
     let mut job = Job { kubectl, name: name.to_owned(), there: true, say: say.clone() };
     let started = applied
-        .map_err(|failure| LaunchError::Tool(failure.text()))
-        .and_then(|_| job.wait(pods.count, settings, &deadline).map_err(LaunchError::Tool))
+        .map_err(PodsError::from)
+        .and_then(|_| job.wait(pods.count, settings, &deadline))
+        .map_err(|error| LaunchError::Tool(error.to_string()))
         .and_then(|running| job.start(&running, settings, &deadline));
     match started {
         Ok(mut agents) => {
@@ -108,6 +109,28 @@ fn launch_with(
             Err(error)
         }
     }
+}
+
+/// Why the pods do not run.
+#[derive(Debug, thiserror::Error)]
+enum PodsError {
+    /// kubectl does not answer.
+    #[error(transparent)]
+    Kubectl(#[from] Failure),
+    /// Some will never run, for these reasons.
+    #[error("{}; next: fix that, or ask for other pods", shown(.0))]
+    Failed(Vec<String>),
+    /// The namespace does not admit them, for these reasons.
+    #[error("{}; next: use another namespace, or see its labels", shown(.0))]
+    NotAdmitted(Vec<String>),
+    #[error("the {count} pods of job {job} did not all run {waited}: {}", shown(reasons))]
+    Late {
+        count: u32,
+        job: String,
+        /// `within 30 s`.
+        waited: String,
+        reasons: Vec<String>,
+    },
 }
 
 /// An existing Job, deleted when this is dropped.
@@ -125,18 +148,18 @@ impl Job {
         count: u32,
         settings: &LaunchSettings<'_>,
         deadline: &Deadline<'_>,
-    ) -> Result<Vec<(String, String)>, String> {
+    ) -> Result<Vec<(String, String)>, PodsError> {
         let label = format!("{}={}", manifest::INSTANCE, self.name);
         let (mut found, mut told, mut unanswered) = (Vec::new(), Vec::new(), 0);
         let mut look = 0u32;
-        let why = loop {
+        let waited = loop {
             // One call too many is better than one cut off by the overall timeout.
             match self.kubectl.get(&["pods", "-l", &label], &Deadline::after(CALL, settings.stop)) {
                 Ok(list) => (found, unanswered) = (pods::read(&list), 0),
                 Err(failure) => {
                     unanswered += 1;
                     if unanswered >= UNANSWERED {
-                        return Err(failure.text());
+                        return Err(failure.into());
                     }
                 }
             }
@@ -148,19 +171,16 @@ impl Job {
             }
             let failed = failed(&found);
             if !failed.is_empty() {
-                return Err(format!("{}; next: hint that, or ask for other pods", shown(&failed)));
+                return Err(PodsError::Failed(failed));
             }
-            if let Some(why) = deadline.over() {
-                break why;
+            if let Some(waited) = deadline.over() {
+                break waited;
             }
             look += 1;
             if look.is_multiple_of(EVENTS_EVERY) {
                 let reasons = self.waiting(&found, settings);
                 if reasons.iter().any(|reason| reason.contains(AGAINST_STANDARD)) {
-                    return Err(format!(
-                        "{}; next: use another namespace, or see its labels",
-                        shown(&reasons)
-                    ));
+                    return Err(PodsError::NotAdmitted(reasons));
                 }
                 if reasons != told {
                     (self.say)(&format!("{} of {count} pods run; {}", running.len(), shown(&reasons)));
@@ -169,8 +189,8 @@ impl Job {
             }
             std::thread::sleep(LOOK.min(deadline.left()));
         };
-        let reasons = shown(&self.waiting(&found, settings));
-        Err(format!("the {count} pods of job {} did not all run {why}: {reasons}", self.name))
+        let reasons = self.waiting(&found, settings);
+        Err(PodsError::Late { count, job: self.name.clone(), waited, reasons })
     }
 
     /// Why pods do not run yet. Where none can be created, warnings about the Job say why.
@@ -206,9 +226,8 @@ impl Job {
             let mut launched = Launched::spawn(name, &mut command)?;
             launched.wait_for_output(deadline).map_err(|error| {
                 let by_hand = self.kubectl.shown(&["exec", "-i", pod, "--", "manometer", "agent"]);
-                format!(
-                    "{error}; next: see that `{by_hand}` answers (it needs the right to create pods/exec)"
-                )
+                let next = format!("see that `{by_hand}` answers (it needs the right to create pods/exec)");
+                error.advised("", next)
             })?;
             (self.say)(&format!("agent {name}: pod {pod} on node {node}"));
             Ok(launched)
@@ -227,7 +246,7 @@ impl Job {
             (self.say)(&format!(
                 "job {} could not be removed: {}; next: run `{}`; without an agent its pods end by themselves",
                 self.name,
-                failure.text(),
+                failure,
                 self.kubectl.shown(&arguments)
             ));
         }
