@@ -12,8 +12,9 @@
 //! session=time:2s
 //! ```
 
-use units::{ByteRate, Share, Span};
+use units::{ByteRate, ParseError, Share, Span};
 
+use super::latency::LatencyError;
 use super::plan::{DataProtocol, FaultPlan, Match, PathRule, StepAction, StepRule, Unreachable};
 
 /// An invalid `--fault`.
@@ -21,7 +22,36 @@ use super::plan::{DataProtocol, FaultPlan, Match, PathRule, StepAction, StepRule
 #[error("fault {flag:?}: {problem}")]
 pub struct FlagError {
     flag: String,
-    problem: String,
+    problem: FlagProblem,
+}
+
+/// What is wrong with a flag.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum FlagProblem {
+    #[error("write WHERE=WHAT, for example 127.0.2.1/s3=drop")]
+    Form,
+    #[error("the only fault of `disk` is `full`")]
+    Disk,
+    #[error("write session=calls:5 or session=time:2s")]
+    Session,
+    #[error("{0:?} is not a number of calls")]
+    Calls(String),
+    #[error("{0:?} is not an address, `*`, `disk`, `management` or `session`")]
+    Place(String),
+    #[error("{0:?} is not a protocol; write nfs or s3")]
+    Protocol(String),
+    #[error("{0:?} is none of drop, refuse, stall, latency:…, bandwidth:…, errors:…, resets:…")]
+    Path(String),
+    #[error("the bandwidth must be at least one byte per second")]
+    NoBandwidth,
+    #[error("{0:?} is not the number of a call")]
+    Call(String),
+    #[error("{0:?} is none of fail, hang, close, do-then-fail, do-then-hang, do-then-close")]
+    Step(String),
+    #[error(transparent)]
+    Latency(#[from] LatencyError),
+    #[error(transparent)]
+    Quantity(#[from] ParseError),
 }
 
 impl FaultPlan {
@@ -33,11 +63,11 @@ impl FaultPlan {
         self.try_add(flag).map_err(|problem| FlagError { flag: flag.to_owned(), problem })
     }
 
-    fn try_add(&mut self, flag: &str) -> Result<(), String> {
-        let (place, what) = flag.split_once('=').ok_or("write WHERE=WHAT, for example 127.0.2.1/s3=drop")?;
+    fn try_add(&mut self, flag: &str) -> Result<(), FlagProblem> {
+        let (place, what) = flag.split_once('=').ok_or(FlagProblem::Form)?;
         match place {
             "disk" if what == "full" => self.full_disk = true,
-            "disk" => return Err("the only fault of `disk` is `full`".into()),
+            "disk" => return Err(FlagProblem::Disk),
             "management" => self.management.push(step(what)?),
             "session" => self.add_session(what)?,
             place => self.paths.push(path(place, what)?),
@@ -45,43 +75,36 @@ impl FaultPlan {
         Ok(())
     }
 
-    fn add_session(&mut self, what: &str) -> Result<(), String> {
+    fn add_session(&mut self, what: &str) -> Result<(), FlagProblem> {
         match what.split_once(':') {
             Some(("calls", count)) => {
-                let count = count.parse().map_err(|_| format!("{count:?} is not a number of calls"))?;
+                let count = count.parse().map_err(|_| FlagProblem::Calls(count.to_owned()))?;
                 self.session.expires_after_calls = Some(count);
             }
             Some(("time", time)) => {
-                let time: Span = time.parse().map_err(text)?;
+                let time: Span = time.parse()?;
                 self.session.expires_after_ms = Some(time.nanos() / 1_000_000);
             }
-            _ => return Err("write session=calls:5 or session=time:2s".into()),
+            _ => return Err(FlagProblem::Session),
         }
         Ok(())
     }
 }
 
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
-fn path(place: &str, what: &str) -> Result<PathRule, String> {
+fn path(place: &str, what: &str) -> Result<PathRule, FlagProblem> {
     let (address, protocol) = match place.split_once('/') {
         Some((address, protocol)) => (address, Some(protocol)),
         None => (place, None),
     };
-    let address =
-        match address {
-            "*" => None,
-            address => Some(address.parse().map_err(|_| {
-                format!("{address:?} is not an address, `*`, `disk`, `management` or `session`")
-            })?),
-        };
+    let address = match address {
+        "*" => None,
+        address => Some(address.parse().map_err(|_| FlagProblem::Place(address.to_owned()))?),
+    };
     let protocol = match protocol {
         None | Some("*") => None,
         Some("nfs") => Some(DataProtocol::Nfs),
         Some("s3") => Some(DataProtocol::S3),
-        Some(other) => return Err(format!("{other:?} is not a protocol; write nfs or s3")),
+        Some(other) => return Err(FlagProblem::Protocol(other.to_owned())),
     };
     let mut rule = PathRule { address, protocol, ..PathRule::default() };
     for item in what.split(',') {
@@ -91,39 +114,35 @@ fn path(place: &str, what: &str) -> Result<PathRule, String> {
                     "drop" => Unreachable::Drop,
                     "refuse" => Unreachable::Refuse,
                     "stall" => Unreachable::Stall,
-                    other => return Err(unknown(other)),
+                    other => return Err(FlagProblem::Path(other.to_owned())),
                 });
             }
-            Some(("latency", value)) => rule.latency = Some(value.parse().map_err(text)?),
+            Some(("latency", value)) => rule.latency = Some(value.parse()?),
             Some(("bandwidth", value)) => {
-                let rate: ByteRate = value.parse().map_err(text)?;
+                let rate: ByteRate = value.parse()?;
                 if rate.bytes_per_second() < 1.0 {
-                    return Err("the bandwidth must be at least one byte per second".into());
+                    return Err(FlagProblem::NoBandwidth);
                 }
                 rule.bandwidth_bytes_per_s = Some(rate.bytes_per_second() as u64);
             }
             Some(("errors", value)) => rule.error_share = Some(share(value)?),
             Some(("resets", value)) => rule.reset_share = Some(share(value)?),
-            Some(_) => return Err(unknown(item)),
+            Some(_) => return Err(FlagProblem::Path(item.to_owned())),
         }
     }
     Ok(rule)
 }
 
-fn share(value: &str) -> Result<f64, String> {
-    value.parse::<Share>().map(Share::value).map_err(text)
+fn share(value: &str) -> Result<f64, FlagProblem> {
+    Ok(value.parse::<Share>()?.value())
 }
 
-fn unknown(item: &str) -> String {
-    format!("{item:?} is none of drop, refuse, stall, latency:…, bandwidth:…, errors:…, resets:…")
-}
-
-fn step(what: &str) -> Result<StepRule, String> {
+fn step(what: &str) -> Result<StepRule, FlagProblem> {
     let mut words = what.split_whitespace();
     let head = words.next().unwrap_or_default();
     let (action, at) = match head.split_once('@') {
         Some((action, at)) => {
-            let at = at.parse().map_err(|_| format!("{at:?} is not the number of a call"))?;
+            let at = at.parse().map_err(|_| FlagProblem::Call(at.to_owned()))?;
             (action, Some(at))
         }
         None => (head, None),
@@ -135,11 +154,7 @@ fn step(what: &str) -> Result<StepRule, String> {
         "do-then-fail" => StepAction::DoThenFail,
         "do-then-hang" => StepAction::DoThenHang,
         "do-then-close" => StepAction::DoThenClose,
-        other => {
-            return Err(format!(
-                "{other:?} is none of fail, hang, close, do-then-fail, do-then-hang, do-then-close"
-            ));
-        }
+        other => return Err(FlagProblem::Step(other.to_owned())),
     };
     let mut calls = Match::default();
     for word in words {

@@ -53,9 +53,8 @@ impl FileSystem {
 
     /// How the file service exports it.
     fn options(&self, name: &str) -> Result<Options, ApiRefusal> {
-        let rules = Rules::parse(&self.nfs_rules).map_err(|client| {
-            ApiRefusal::new(name, format!("Invalid client {client:?} in the NFS rules."))
-        })?;
+        let rules =
+            Rules::parse(&self.nfs_rules).map_err(|error| ApiRefusal::new(name, error.to_string()))?;
         Ok(Options {
             nfs: self.v3_enabled,
             read_only: !self.writable || rules.read_only,

@@ -11,12 +11,17 @@ pub(super) struct Rules {
     pub(super) read_only: bool,
 }
 
+/// The client of a rule that is neither `*`, an address nor a range.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("Invalid client {0:?} in the NFS rules.")]
+pub(super) struct UnknownClient(String);
+
 impl Rules {
     /// Parses the rules, separated by blanks. A rule without `rw` is read-only, as in exports(5).
     ///
     /// # Errors
-    /// The client of a rule that is neither `*`, an address nor a range.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    /// [`UnknownClient`].
+    pub(super) fn parse(text: &str) -> Result<Self, UnknownClient> {
         let mut ranges = Vec::new();
         let (mut everybody, mut read_only) = (false, true);
         for word in text.split_whitespace() {
@@ -27,7 +32,7 @@ impl Rules {
             match ClientRange::parse(client) {
                 _ if client.is_empty() || client == "*" => everybody = true,
                 Some(range) => ranges.push(range),
-                None => return Err(client.to_owned()),
+                None => return Err(UnknownClient(client.to_owned())),
             }
             read_only &= !options.split(',').any(|option| option.trim() == "rw");
         }
@@ -46,6 +51,6 @@ mod tests {
         assert!(Rules::parse("*").unwrap().read_only && Rules::parse("*(ro)").unwrap().read_only);
         assert_eq!(Rules::parse("10.0.0.0/24(rw) 10.0.1.5(rw)").unwrap().allowed.unwrap().len(), 2);
         assert_eq!(Rules::parse("").unwrap().allowed, Some(Vec::new()), "nobody");
-        assert_eq!(Rules::parse("@group(rw)"), Err("@group".into()));
+        assert_eq!(Rules::parse("@group(rw)"), Err(UnknownClient("@group".into())));
     }
 }

@@ -27,13 +27,13 @@ impl Filter {
     /// Parses a filter.
     ///
     /// # Errors
-    /// A sentence that describes the problem.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    /// [`FilterError`].
+    pub(super) fn parse(text: &str) -> Result<Self, FilterError> {
         let mut parser = Parser { tokens: tokens(text)?, at: 0 };
         let filter = parser.or()?;
         match parser.peek() {
             None => Ok(filter),
-            Some(token) => Err(format!("Invalid filter: unexpected {token:?}.")),
+            Some(token) => Err(FilterError::Unexpected(token.clone())),
         }
     }
 
@@ -90,20 +90,41 @@ fn fits(pattern: &str, text: &str) -> bool {
     }
 }
 
+/// Why a text is no filter, as a sentence of the API.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(super) enum FilterError {
+    #[error("Invalid filter: unexpected {0:?}.")]
+    Unexpected(Token),
+    #[error("Invalid filter: a quote is not closed.")]
+    OpenQuote,
+    #[error("Invalid filter: it ends too early.")]
+    EndsEarly,
+    #[error("Invalid filter: {0} is missing.")]
+    NoSign(&'static str),
+    #[error("Invalid filter: a field is missing.")]
+    NoField,
+    #[error("Invalid filter: {0:?} is not an operator.")]
+    NoOperator(Token),
+    #[error("Invalid filter: there is no function {0}.")]
+    NoFunction(String),
+    #[error("Invalid filter: a value is missing before {before}.")]
+    NoValue { before: String },
+}
+
 #[derive(Clone, Debug, PartialEq)]
-enum Token {
+pub(super) enum Token {
     Word(String),
     Text(String),
     Sign(String),
 }
 
-fn tokens(text: &str) -> Result<Vec<Token>, String> {
+fn tokens(text: &str) -> Result<Vec<Token>, FilterError> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let length = match first {
             '\'' | '"' => {
-                let end = rest[1..].find(first).ok_or("Invalid filter: a quote is not closed.")?;
+                let end = rest[1..].find(first).ok_or(FilterError::OpenQuote)?;
                 found.push(Token::Text(rest[1..=end].to_owned()));
                 end + 2
             }
@@ -138,8 +159,8 @@ impl Parser {
         self.tokens.get(self.at)
     }
 
-    fn next(&mut self) -> Result<Token, String> {
-        let token = self.peek().cloned().ok_or("Invalid filter: it ends too early.")?;
+    fn next(&mut self) -> Result<Token, FilterError> {
+        let token = self.peek().cloned().ok_or(FilterError::EndsEarly)?;
         self.at += 1;
         Ok(token)
     }
@@ -154,11 +175,11 @@ impl Parser {
         found
     }
 
-    fn expect(&mut self, sign: &str) -> Result<(), String> {
-        if self.takes(sign) { Ok(()) } else { Err(format!("Invalid filter: {sign} is missing.")) }
+    fn expect(&mut self, sign: &'static str) -> Result<(), FilterError> {
+        if self.takes(sign) { Ok(()) } else { Err(FilterError::NoSign(sign)) }
     }
 
-    fn or(&mut self) -> Result<Filter, String> {
+    fn or(&mut self) -> Result<Filter, FilterError> {
         let mut left = self.and()?;
         while self.takes("or") {
             left = Filter::Or(Box::new(left), Box::new(self.and()?));
@@ -166,7 +187,7 @@ impl Parser {
         Ok(left)
     }
 
-    fn and(&mut self) -> Result<Filter, String> {
+    fn and(&mut self) -> Result<Filter, FilterError> {
         let mut left = self.not()?;
         while self.takes("and") {
             left = Filter::And(Box::new(left), Box::new(self.not()?));
@@ -174,7 +195,7 @@ impl Parser {
         Ok(left)
     }
 
-    fn not(&mut self) -> Result<Filter, String> {
+    fn not(&mut self) -> Result<Filter, FilterError> {
         if self.takes("not") {
             return Ok(Filter::Not(Box::new(self.not()?)));
         }
@@ -184,7 +205,7 @@ impl Parser {
             return Ok(inner);
         }
         let Token::Word(field) = self.next()? else {
-            return Err("Invalid filter: a field is missing.".into());
+            return Err(FilterError::NoField);
         };
         if self.takes("(") {
             return self.function(&field);
@@ -196,16 +217,16 @@ impl Parser {
             Token::Sign(sign) if sign == ">" => Operator::Greater,
             Token::Sign(sign) if sign == "<=" => Operator::AtMost,
             Token::Sign(sign) if sign == ">=" => Operator::AtLeast,
-            other => return Err(format!("Invalid filter: {other:?} is not an operator.")),
+            other => return Err(FilterError::NoOperator(other)),
         };
         let values = if self.takes("(") { self.values()? } else { vec![self.value()?] };
         Ok(Filter::Compare(field, operator, values))
     }
 
     /// `contains(field, 'x')` and `in(field, ('x', 'y'))`.
-    fn function(&mut self, name: &str) -> Result<Filter, String> {
+    fn function(&mut self, name: &str) -> Result<Filter, FilterError> {
         let Token::Word(field) = self.next()? else {
-            return Err("Invalid filter: a field is missing.".into());
+            return Err(FilterError::NoField);
         };
         self.expect(",")?;
         let filter = match name {
@@ -214,13 +235,13 @@ impl Parser {
                 self.expect("(")?;
                 Filter::Compare(field, Operator::Equal, self.values()?)
             }
-            _ => return Err(format!("Invalid filter: there is no function {name}.")),
+            _ => return Err(FilterError::NoFunction(name.to_owned())),
         };
         self.expect(")")?;
         Ok(filter)
     }
 
-    fn values(&mut self) -> Result<Vec<String>, String> {
+    fn values(&mut self) -> Result<Vec<String>, FilterError> {
         let mut values = vec![self.value()?];
         while self.takes(",") {
             values.push(self.value()?);
@@ -229,10 +250,10 @@ impl Parser {
         Ok(values)
     }
 
-    fn value(&mut self) -> Result<String, String> {
+    fn value(&mut self) -> Result<String, FilterError> {
         match self.next()? {
             Token::Text(text) | Token::Word(text) => Ok(text),
-            Token::Sign(sign) => Err(format!("Invalid filter: a value is missing before {sign}.")),
+            Token::Sign(sign) => Err(FilterError::NoValue { before: sign }),
         }
     }
 }

@@ -31,7 +31,7 @@ impl List<'_> {
             items = choose(items, &query.list(parameter), field, self.kind)?;
         }
         if let Some(text) = query.text("filter") {
-            let filter = Filter::parse(text).map_err(|problem| Failure::bad("filter", problem))?;
+            let filter = Filter::parse(text).map_err(|error| Failure::bad("filter", error.to_string()))?;
             items.retain(|item| filter.passes(item));
         }
         if let Some(destroyed) = query.truth("destroyed")? {
