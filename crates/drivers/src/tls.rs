@@ -39,7 +39,17 @@ pub enum Trust {
 #[error("the CA file {} cannot be used: {why}; next: give a file with certificates in PEM form", path.display())]
 pub struct CaFileError {
     path: PathBuf,
-    why: String,
+    why: CaFileFault,
+}
+
+/// What is wrong with a CA file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum CaFileFault {
+    /// What the system or the parser says.
+    #[error("{0}")]
+    Unreadable(String),
+    #[error("there is no certificate in it")]
+    Empty,
 }
 
 impl Trust {
@@ -83,11 +93,11 @@ impl Trust {
                 listed: Vec::new(),
             },
             Self::CaFile(path) => {
-                let wrong = |why: String| CaFileError { path: path.clone(), why };
+                let wrong = |why| CaFileError { path: path.clone(), why };
                 let listed = read_certificates(path).map_err(wrong)?;
                 let verifier = roots(listed.clone());
                 if verifier.is_none() {
-                    return Err(wrong("there is no certificate in it".to_owned()));
+                    return Err(wrong(CaFileFault::Empty));
                 }
                 Rule::Authorities { verifier, listed }
             }
@@ -95,10 +105,10 @@ impl Trust {
     }
 }
 
-fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, CaFileFault> {
     CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| error.to_string())
+        .map_err(|error| CaFileFault::Unreadable(error.to_string()))
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@
 use content::CheckMethod;
 
 use super::sums;
+use super::wrong_block::HeaderError;
 
 /// Bytes of a header before its checksum.
 pub(super) const HEAD_BYTES: usize = 40;
@@ -55,16 +56,16 @@ impl Header {
     }
 
     /// Parses a header from at least [`HEAD_BYTES`] bytes.
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, HeaderError> {
         let field = |from: usize, to: usize| {
             bytes[from..to].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte))
         };
         if field(0, 2) != u64::from(MAGIC) {
-            return Err(format!("no header: {:04x} in place of acca", field(0, 2)));
+            return Err(HeaderError::Magic(field(0, 2)));
         }
         let (made, found) = (sum_of_head(bytes), field(36, 40) as u32);
         if made != found {
-            return Err(format!("the crc32c of its header is {made:08x}, the header says {found:08x}"));
+            return Err(HeaderError::Sum { made, found });
         }
         let mut sum = [0; sums::LONGEST];
         sum[..bytes.len() - HEAD_BYTES].copy_from_slice(&bytes[HEAD_BYTES..]);

@@ -6,8 +6,9 @@
 use content::{Check, CheckMethod};
 
 use super::body::Body;
-use super::header::{Header, differ, hex, name_of, number_of};
+use super::header::{Header, hex, name_of, number_of};
 use super::sums::{self, Sum};
+use super::wrong_block::{Difference, HeaderError, WrongBlock};
 use super::{Payload, split_mix};
 use crate::Op;
 
@@ -178,9 +179,9 @@ impl Marks {
         data: &[u8],
     ) -> Result<(), Box<str>> {
         let offset = op.offset + interval.start;
-        let lies = |text: String| -> Box<str> { format!("block at {offset}: {text}").into() };
+        let lies = |wrong: WrongBlock| -> Box<str> { format!("block at {offset}: {wrong}").into() };
         let stored = &data[self.place..self.place + self.header];
-        let header = Header::read(stored).map_err(|text| lies(self.not_a_header(stored, &text)))?;
+        let header = Header::read(stored).map_err(|error| lies(not_a_header(stored, error)))?;
         self.judge(payload, body, op, interval, &header).map_err(lies)?;
         let mut sum = Sum::new(self.method);
         let (before, behind) = (self.header, self.place + self.header);
@@ -193,13 +194,12 @@ impl Marks {
         }
         let (len, made) = (sums::len_of(self.method), sum.finish());
         if made[..len] != header.sum[..len] {
-            let text = format!(
-                "the {} over its data is {}, its header says {}",
-                name_of(self.method),
-                hex(&made[..len.min(32)]),
-                hex(&header.sum[..len.min(32)])
-            );
-            return Err(lies(text + &self.difference(payload, body, op, interval, &header, data)));
+            return Err(lies(WrongBlock::Sum {
+                name: name_of(self.method),
+                made: hex(&made[..len.min(32)]),
+                found: hex(&header.sum[..len.min(32)]),
+                difference: self.difference(payload, body, op, interval, &header, data).map(Box::new),
+            }));
         }
         // Checksums of a few bits, and that of sha512, miss some damage. Our own data is compared byte by byte.
         let own = body.is_fresh() && header.seed == self.seed_of(payload, body, op.object, offset);
@@ -218,51 +218,33 @@ impl Marks {
         op: &Op,
         interval: Interval,
         header: &Header,
-    ) -> Result<(), String> {
+    ) -> Result<(), WrongBlock> {
         let offset = op.offset + interval.start;
         let ours = self.seed_of(payload, body, op.object, offset);
         let (method, len) = (number_of(self.method), interval.len as u32);
         // The same checksum has a second method number.
         let same_method = header.method == method || (method == 5 && header.method == 6);
         if header.offset != offset {
-            return Err(format!("its header is of byte {}: a misplaced block", header.offset));
+            return Err(WrongBlock::Misplaced(header.offset));
         }
         if !same_method {
-            return Err(format!(
-                "its header is of method {}, expected {method} ({})",
-                header.method,
-                name_of(self.method)
-            ));
+            let name = name_of(self.method);
+            return Err(WrongBlock::Method { found: header.method, expected: method, name });
         }
         if header.len != len {
-            return Err(format!("its header is of {} bytes, expected {len}", header.len));
+            return Err(WrongBlock::Length { found: header.len, expected: len });
         }
         if op.generation == Op::ANY_GENERATION {
             return Ok(());
         }
         if header.seed != ours {
-            return Err(format!(
-                "its header is not of this run and file (seed {:016x}, expected {ours:016x}): a lost write or a \
-                 misplaced block",
-                header.seed
-            ));
+            return Err(WrongBlock::Seed { found: header.seed, expected: ours });
         }
         let (found, expected) = (header.number, op.generation as u16);
         if found != expected {
-            return Err(format!(
-                "its header is generation {found} of this place instead of {expected}: a lost write or a stale read"
-            ));
+            return Err(WrongBlock::Generation { found, expected });
         }
         Ok(())
-    }
-
-    /// Describes what is found in place of a header.
-    #[cold]
-    fn not_a_header(&self, stored: &[u8], text: &str) -> String {
-        if stored.iter().all(|byte| *byte == 0) {
-            return "zeros in place of its header: never written, or lost".to_owned();
-        }
-        format!("{text} (its header begins with {})", hex(&stored[..16]))
     }
 
     /// Where the data differs from what this payload writes, if this payload wrote it.
@@ -275,10 +257,10 @@ impl Marks {
         interval: Interval,
         header: &Header,
         data: &[u8],
-    ) -> String {
+    ) -> Option<Difference> {
         let offset = op.offset + interval.start;
         if header.seed != self.seed_of(payload, body, op.object, offset) && !body.is_fixed() {
-            return String::new();
+            return None;
         }
         let op = Op { generation: u32::from(header.number), ..*op };
         let mut expected = vec![0; data.len()];
@@ -287,16 +269,15 @@ impl Marks {
         let wrong = |at: &usize| data[*at] != expected[*at] && !header.contains(at);
         let count = (0..data.len()).filter(wrong).count();
         let Some(first) = (0..data.len()).find(wrong) else {
-            return ": the sum itself is damaged".to_owned();
+            return Some(Difference::Nowhere);
         };
         let end = (first + 8).min(data.len());
-        format!(
-            "; {} from byte {} on: expected {}, got {}",
-            differ(count),
-            offset + first as u64,
-            hex(&expected[first..end]),
-            hex(&data[first..end])
-        )
+        Some(Difference::From {
+            count,
+            at: offset + first as u64,
+            expected: expected[first..end].to_vec(),
+            found: data[first..end].to_vec(),
+        })
     }
 
     /// Compares the data around a header.
@@ -307,7 +288,7 @@ impl Marks {
         op: &Op,
         interval: Interval,
         data: &[u8],
-    ) -> Result<(), String> {
+    ) -> Result<(), WrongBlock> {
         let behind = self.place + self.header;
         let end = self.header.max(behind);
         // Offset of the data, its length, and its offset in the interval.
@@ -323,10 +304,21 @@ impl Marks {
                 body.fill(payload, op, place, &mut expected);
                 let end = (found + 8).min(len);
                 let at = op.offset + interval.start + (lies + found) as u64;
-                let (made, read) = (hex(&expected[found..end]), hex(&data[lies + found..lies + end]));
-                return Err(format!("the data differs from byte {at} on: expected {made}, got {read}"));
+                let (expected, found) = (&expected[found..end], &data[lies + found..lies + end]);
+                return Err(WrongBlock::Data { at, expected: expected.to_vec(), found: found.to_vec() });
             }
         }
         Ok(())
     }
+}
+
+/// What is found in place of a header.
+#[cold]
+fn not_a_header(stored: &[u8], error: HeaderError) -> WrongBlock {
+    if stored.iter().all(|byte| *byte == 0) {
+        return WrongBlock::Zeros;
+    }
+    let mut begin = [0; 16];
+    begin.copy_from_slice(&stored[..16]);
+    WrongBlock::NoHeader { error, begin }
 }

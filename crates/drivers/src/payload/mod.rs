@@ -45,6 +45,7 @@ mod shape_tests;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod wrong_block;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

@@ -54,15 +54,15 @@ impl Verifier {
         fingerprint: Fingerprint,
         verify: impl FnOnce(&WebPkiServerVerifier) -> Result<ServerCertVerified, Error>,
         server_name: &ServerName<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Rejection> {
         let (verifier, listed) = match &self.rule {
             Rule::Anybody => return Ok(()),
             Rule::Pinned(wanted) if *wanted == fingerprint => return Ok(()),
-            Rule::Pinned(wanted) => return Err(format!("it is not the pinned one, {wanted}")),
+            Rule::Pinned(wanted) => return Err(Rejection::NotPinned(*wanted)),
             Rule::Authorities { verifier, listed } => (verifier, listed),
         };
         let Some(verifier) = verifier else {
-            return Err("this system has no certificate authorities (package ca-certificates)".to_owned());
+            return Err(Rejection::NoAuthorities);
         };
         let verdict = verify(verifier);
         // webpki does not accept a self-signed certificate marked as an authority, as `openssl req -x509` makes them,
@@ -70,10 +70,10 @@ impl Verifier {
         if verdict.as_ref().is_err_and(|error| !is_out_of_time(error))
             && listed.iter().any(|listed| listed == end_entity)
         {
-            let parsed = ParsedCertificate::try_from(end_entity).map_err(plain)?;
-            return verify_server_name(&parsed, server_name).map_err(plain);
+            let parsed = ParsedCertificate::try_from(end_entity)?;
+            return Ok(verify_server_name(&parsed, server_name)?);
         }
-        verdict.map(drop).map_err(plain)
+        Ok(verdict.map(drop)?)
     }
 }
 
@@ -89,14 +89,29 @@ fn is_out_of_time(error: &Error) -> bool {
     )
 }
 
-/// The reason without the library's prefix.
-fn plain(error: Error) -> String {
-    match error {
-        Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
-            "no authority that is trusted here signed it (self-signed?)".to_owned()
+/// Why a certificate is rejected.
+#[derive(Debug, thiserror::Error)]
+enum Rejection {
+    #[error("it is not the pinned one, {0}")]
+    NotPinned(Fingerprint),
+    #[error("this system has no certificate authorities (package ca-certificates)")]
+    NoAuthorities,
+    #[error("no authority that is trusted here signed it (self-signed?)")]
+    UnknownIssuer,
+    /// Another fault of the certificate, without the library's prefix.
+    #[error("{0}")]
+    Certificate(CertificateError),
+    #[error("{0}")]
+    Other(Error),
+}
+
+impl From<Error> for Rejection {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::InvalidCertificate(CertificateError::UnknownIssuer) => Self::UnknownIssuer,
+            Error::InvalidCertificate(reason) => Self::Certificate(reason),
+            other => Self::Other(other),
         }
-        Error::InvalidCertificate(reason) => reason.to_string(),
-        other => other.to_string(),
     }
 }
 
@@ -116,7 +131,9 @@ impl ServerCertVerifier for Verifier {
         };
         match self.judge(end_entity, fingerprint, verify, server_name) {
             Ok(()) => Ok(ServerCertVerified::assertion()),
-            Err(reason) => Err(Error::General((self.explain)(&server_name.to_str(), fingerprint, &reason))),
+            Err(reason) => {
+                Err(Error::General((self.explain)(&server_name.to_str(), fingerprint, &reason.to_string())))
+            }
         }
     }
 
