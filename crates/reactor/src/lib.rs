@@ -27,6 +27,7 @@ mod stream;
 mod tcp_info;
 mod timers;
 mod uring;
+mod uring_refusal;
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -48,6 +49,7 @@ pub use crate::signal::Signal;
 pub use crate::socket::{Device, SocketOptions, listening};
 pub use crate::stream::{Listener, Stream};
 pub use crate::tcp_info::{SendLimit, TcpInfo};
+pub use crate::uring_refusal::UringRefusal;
 
 use crate::core::{Inner, Kernel, TaskId, Yield};
 use crate::timers::TimerId;
@@ -79,7 +81,7 @@ impl std::fmt::Display for Backend {
 pub enum OpenError {
     /// io_uring was required and is not available.
     #[error("io_uring is not available: {0}; use --reactor epoll or auto")]
-    Uring(String),
+    Uring(UringRefusal),
     /// Not even epoll is available.
     #[error("epoll is not available: {0}")]
     Epoll(String),
@@ -132,7 +134,7 @@ impl Reactor {
             | BackendChoice::Polling(_) => match uring::Uring::open(choice) {
                 Ok(uring) => return Ok(Self::over(Kernel::Uring(uring), None)),
                 Err(reason) if choice != BackendChoice::Auto => return Err(OpenError::Uring(reason)),
-                Err(reason) => Some(reason),
+                Err(reason) => Some(reason.to_string()),
             },
         };
         let epoll = epoll::Epoll::open().map_err(|e| OpenError::Epoll(e.to_string()))?;

@@ -20,6 +20,7 @@ use crate::choice::{BackendChoice, Polling};
 use crate::core::Inner;
 use crate::ring::Ring;
 use crate::slots::{Held, Slots};
+use crate::uring_refusal::UringRefusal;
 use crate::{Buffer, clock};
 
 /// Maximum number of registered sockets and files; more also work, slightly slower.
@@ -53,14 +54,17 @@ pub(crate) struct Uring {
 }
 
 impl Uring {
-    /// Opens a ring, or explains why the kernel refuses.
-    pub(crate) fn open(choice: BackendChoice) -> Result<Uring, String> {
+    /// Opens a ring.
+    ///
+    /// # Errors
+    /// [`UringRefusal`].
+    pub(crate) fn open(choice: BackendChoice) -> Result<Uring, UringRefusal> {
         let polling = choice.what_polls();
         let submitting = Polling { completions: false, ..polling };
-        let main = Ring::open(submitting, None).map_err(|e| refusal(&e))?;
+        let main = Ring::open(submitting, None).map_err(|error| UringRefusal::kernel(&error))?;
         let sends_zero_copy = probe(&main.ring.borrow())?;
         let polled = polling.completions.then(|| Ring::open(polling, Some(&main)));
-        let polled = polled.transpose().map_err(|e| format!("no ring that polls: {}", refusal(&e)))?;
+        let polled = polled.transpose().map_err(|error| UringRefusal::polled(&error))?;
         let rings = || std::iter::once(&main).chain(&polled);
         let files = rings()
             .all(|ring| ring.ring.borrow().submitter().register_files_sparse(REGISTERED_FILES).is_ok());
@@ -262,9 +266,9 @@ impl Uring {
 }
 
 /// Checks that the kernel supports the required operations; returns whether it can send without copying.
-fn probe(ring: &IoUring) -> Result<bool, String> {
+fn probe(ring: &IoUring) -> Result<bool, UringRefusal> {
     let mut probe = Probe::new();
-    ring.submitter().register_probe(&mut probe).map_err(|e| refusal(&e))?;
+    ring.submitter().register_probe(&mut probe).map_err(|error| UringRefusal::kernel(&error))?;
     let needed = [
         (opcode::Recv::CODE, "RECV"),
         (opcode::Send::CODE, "SEND"),
@@ -276,12 +280,10 @@ fn probe(ring: &IoUring) -> Result<bool, String> {
         (opcode::UnlinkAt::CODE, "UNLINKAT"),
     ];
     if let Some((_, name)) = needed.iter().find(|(code, _)| !probe.is_supported(*code)) {
-        return Err(format!("this kernel's io_uring lacks {name} (Linux 5.11 or later is needed)"));
+        return Err(UringRefusal::Lacks(name));
     }
     if !ring.params().is_feature_ext_arg() {
-        return Err(
-            "this kernel's io_uring cannot wait with a timeout (Linux 5.11 or later is needed)".into()
-        );
+        return Err(UringRefusal::NoTimeout);
     }
     Ok(probe.is_supported(opcode::SendZc::CODE))
 }
@@ -295,22 +297,6 @@ impl Drop for Uring {
             std::mem::forget(slots);
         }
     }
-}
-
-fn refusal(error: &io::Error) -> String {
-    let cause = match error.raw_os_error() {
-        Some(libc::ENOSYS) => "not in this kernel, or hidden by a container's seccomp profile",
-        Some(libc::EPERM | libc::EACCES) => {
-            match std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").as_deref().map(str::trim) {
-                Ok("1" | "2") => "switched off by the sysctl kernel.io_uring_disabled",
-                _ => "blocked, most likely by a container's seccomp profile",
-            }
-        }
-        Some(libc::ENOMEM) => "the limit on locked memory is too low (ulimit -l)",
-        Some(libc::EMFILE | libc::ENFILE) => "too many open files",
-        _ => "refused by the kernel",
-    };
-    format!("{cause} ({error})")
 }
 
 /// An operation in flight; resolves to the kernel's result and the buffer.
