@@ -1,10 +1,21 @@
 //! Turns a script into a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use super::meaning::{Asked, groups, meaning};
-use super::{JobScript, ScriptFault, ScriptFaults, Warning};
+use super::{JobScript, ReadFile, ScriptFault, ScriptFaults, Warning};
 use experiment::{CacheControl, Cell, ConcurrentCells, ErrorPolicy, Plan};
+
+/// A directory or one below it cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {error}", directory.display())]
+pub struct DirectoryError {
+    /// The directory.
+    pub directory: PathBuf,
+    /// What the system says.
+    pub error: std::io::Error,
+}
 
 /// Context outside the job files that affects their meaning.
 #[derive(Clone, Copy)]
@@ -15,10 +26,10 @@ pub struct Surroundings<'a> {
     pub cpus: u32,
     /// Seed of jobs that differ in each run (`randrepeat=0`).
     pub seed: u64,
-    /// A file's bytes (`buffer_pattern='file'`), or why it cannot be read.
-    pub read_file: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
-    /// All files below a directory (`opendir`), in order, or why it cannot be read.
-    pub open_directory: &'a dyn Fn(&str) -> Result<Vec<String>, String>,
+    /// Reads a file (`buffer_pattern='file'`).
+    pub read_file: ReadFile<'a>,
+    /// All files below a directory (`opendir`), in order.
+    pub open_directory: &'a dyn Fn(&str) -> Result<Vec<String>, DirectoryError>,
 }
 
 impl std::fmt::Debug for Surroundings<'_> {

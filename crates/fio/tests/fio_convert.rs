@@ -26,8 +26,7 @@ fn plan_of(path: &Path) -> Option<Plan> {
     let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
     let (line, _) = fio::split_arguments(&arguments).unwrap();
     let sections: Vec<String> = line.values("section").map(str::to_owned).collect();
-    let near =
-        |name: &str| std::fs::read(path.parent().unwrap().join(name)).map_err(|error| error.to_string());
+    let near = |name: &str| std::fs::read(path.parent().unwrap().join(name));
     let reading = Reading {
         environment: &|_| None,
         include: &near,
@@ -90,7 +89,7 @@ fn a_converted_job_reads_as_a_person_would_write_it() {
                 [mixed]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=8\nnumjobs=2\ngroup_reporting\n";
     let reading = Reading {
         environment: &|_| None,
-        include: &|_| Err("none".to_owned()),
+        include: &|_| Err(std::io::ErrorKind::NotFound.into()),
         page_bytes: 4096,
         memory_mib: 1024,
         cpus: 4,
@@ -101,8 +100,8 @@ fn a_converted_job_reads_as_a_person_would_write_it() {
         directory: "/work",
         cpus: 4,
         seed: 4711,
-        read_file: &|_| Err("none".to_owned()),
-        open_directory: &|_| Err("none".to_owned()),
+        read_file: &|_| Err(std::io::ErrorKind::NotFound.into()),
+        open_directory: &|_| Ok(Vec::new()),
     };
     let (script, _) =
         fio::read(&[Input::File { name: "job.fio", bytes: text.as_bytes() }], &reading).unwrap();

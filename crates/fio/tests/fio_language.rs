@@ -20,7 +20,7 @@ impl World {
             environment: &|name| self.environment.get(name).map(|value| (*value).to_owned()),
             include: &|path| match self.files.get(path) {
                 Some(text) => Ok(text.as_bytes().to_vec()),
-                None => Err("no such file".into()),
+                None => Err(std::io::Error::other("no such file")),
             },
             page_bytes: 4096,
             memory_mib: 2048,

@@ -127,7 +127,7 @@ fn check(bytes: &[u8], lenient: bool) -> bool {
         include: &|path| match path {
             "inc.fio" => Ok(INCLUDED.to_vec()),
             "job.fio" => Ok(bytes.to_vec()),
-            _ => Err("no such file".into()),
+            _ => Err(std::io::Error::other("no such file")),
         },
         page_bytes: 4096,
         memory_mib: 2048,

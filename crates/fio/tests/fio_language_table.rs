@@ -110,7 +110,7 @@ fn every_absent_option_is_refused_with_its_reason() {
         let text = format!("[a]\n{}=2\n", option.name);
         let reading = Reading {
             environment: &|_| None,
-            include: &|_| Err("there are none".into()),
+            include: &|_| Err(std::io::ErrorKind::NotFound.into()),
             page_bytes: 4096,
             memory_mib: 1024,
             cpus: 1,

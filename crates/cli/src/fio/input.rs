@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use experiment::{Cell, Plan};
-use fio::{Input, Reading, Surroundings, Warning};
+use fio::{DirectoryError, Input, Reading, Surroundings, Warning};
 use metrics::OpKind;
 use targets::AccessKey;
 
@@ -99,24 +99,24 @@ fn changes(cell: &Cell) -> bool {
 }
 
 /// The bytes of a file or of standard input; or why they cannot be read.
-fn bytes_of(name: &str) -> Result<Vec<u8>, String> {
+fn bytes_of(name: &str) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = if name == "-" {
         std::io::stdin().lock().take(LARGEST_FILE).read_to_end(&mut bytes)
     } else {
         std::fs::File::open(name).and_then(|file| file.take(LARGEST_FILE).read_to_end(&mut bytes))
     };
-    read.map(|_| bytes).map_err(|error| error.to_string())
+    read.map(|_| bytes)
 }
 
 /// All files below a directory, in order.
-fn files_below(directory: &Path) -> Result<Vec<String>, String> {
+fn files_below(directory: &Path) -> Result<Vec<String>, DirectoryError> {
     let mut found = Vec::new();
     let mut left = vec![directory.to_owned()];
     while let Some(next) = left.pop() {
-        let list = std::fs::read_dir(&next).map_err(|error| format!("{}: {error}", next.display()))?;
-        for entry in list {
-            let entry = entry.map_err(|error| format!("{}: {error}", next.display()))?;
+        let failed = |error| DirectoryError { directory: next.clone(), error };
+        for entry in std::fs::read_dir(&next).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
             let path = entry.path();
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => left.push(path),

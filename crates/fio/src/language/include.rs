@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::faults::ScriptFault;
 use super::lines::{Line, RawOption, lines};
+use super::script::ReadFile;
 use super::section::Origin;
 
 /// Maximum depth of nested includes.
@@ -26,7 +27,7 @@ pub(super) struct Block {
 /// Reads the sections of files.
 pub(super) struct Blocks<'a> {
     /// Reads an included file.
-    pub include: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
+    pub include: ReadFile<'a>,
     /// Whether a section is wanted; the content of others is ignored, as in fio.
     pub wanted: &'a dyn Fn(&str) -> bool,
     /// All faults.
@@ -125,7 +126,7 @@ impl Blocks<'_> {
     }
 
     /// Reads a file by its path, else by its path relative to the including file.
-    fn bytes(&self, from: &str, path: &str) -> Result<(String, Vec<u8>), String> {
+    fn bytes(&self, from: &str, path: &str) -> std::io::Result<(String, Vec<u8>)> {
         let why = match (self.include)(path) {
             Ok(bytes) => return Ok((path.to_owned(), bytes)),
             Err(why) => why,

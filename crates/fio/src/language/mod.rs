@@ -20,5 +20,5 @@ pub use options::{
     Argument, FioEngine, FioOption, OptionGroup, OptionSupport, ValueKind, document, every_engine,
     every_option, find_argument, find_engine, find_option,
 };
-pub use script::{Input, JobScript, Reading, read};
+pub use script::{Input, JobScript, ReadFile, Reading, read};
 pub use section::{Origin, Section, Setting};

@@ -28,13 +28,16 @@ pub enum Input<'a> {
     },
 }
 
+/// Reads a file's bytes.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> std::io::Result<Vec<u8>>;
+
 /// Context outside the files.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
     /// An environment variable, for `${NAME}`.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
-    /// Reads an included file by a path relative to the current directory; or why it cannot be read.
-    pub include: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
+    /// Reads an included file by a path relative to the current directory.
+    pub include: ReadFile<'a>,
     /// Page size in bytes (`$pagesize`).
     pub page_bytes: u64,
     /// Memory in MiB (`$mb_memory`).

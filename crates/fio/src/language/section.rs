@@ -1,5 +1,6 @@
 //! Sections of a job file, with the settings that apply to them.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use super::faults::ScriptFault;
@@ -205,7 +206,7 @@ impl Setting {
     ///
     /// # Errors
     /// Parsing failed.
-    pub fn part<T>(&self, text: &str, read: Result<T, String>) -> Result<T, ScriptFault> {
-        read.map_err(|why| self.fault(self.complaint(text), why))
+    pub fn part<T, E: Display>(&self, text: &str, read: Result<T, E>) -> Result<T, ScriptFault> {
+        read.map_err(|why| self.fault(self.complaint(text), why.to_string()))
     }
 }

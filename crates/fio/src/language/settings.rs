@@ -62,7 +62,11 @@ impl Settings<'_> {
         match expand(value, option.with_environment, self.reading) {
             Ok(value) => Some(value),
             Err(why) => {
-                self.faults.push(ScriptFault::new(&option.value_origin, "the value becomes too long", why));
+                self.faults.push(ScriptFault::new(
+                    &option.value_origin,
+                    "the value becomes too long",
+                    why.to_string(),
+                ));
                 Some(value.to_owned())
             }
         }
@@ -91,7 +95,7 @@ impl Settings<'_> {
                 Some(value) if !value.is_empty() => format!("{} is not understood: {value:?}", raw.name),
                 _ => format!("{} has no value", raw.name),
             };
-            self.faults.push(ScriptFault::new(&raw.value_origin, text, why));
+            self.faults.push(ScriptFault::new(&raw.value_origin, text, why.to_string()));
             return None;
         }
         if option.name == "ioengine" && !self.knows_engine(raw, value.as_deref().unwrap_or_default()) {

@@ -1,10 +1,12 @@
 //! The options of a section, with faults at the position of the setting.
 
 use std::cell::RefCell;
+use std::fmt::Display;
 
 use super::lists::outside_brackets;
 use super::numbers::{amount, seconds};
 use crate::language::section::{Section, Setting};
+use crate::language::values::ValueError;
 use crate::plan::Surroundings;
 use crate::{ScriptFault, Warning, values};
 use experiment::{Amount, Directions};
@@ -62,11 +64,11 @@ impl<'a> Asked<'a> {
     }
 
     /// Parses a value, or records its fault.
-    pub(crate) fn read<T>(
+    pub(crate) fn read<T, E: Display>(
         &self,
         setting: &Setting,
         text: &str,
-        read: impl FnOnce(&str) -> Result<T, String>,
+        read: impl FnOnce(&str) -> Result<T, E>,
     ) -> Option<T> {
         match setting.part(text, read(text)) {
             Ok(value) => Some(value),
@@ -139,10 +141,10 @@ impl<'a> Asked<'a> {
 
     /// Values for reads, writes and trims, separated by commas: a single one applies to all, the second also to trims
     /// unless a comma follows it, and an empty one keeps the previous value.
-    pub(crate) fn directions<T: Clone>(
+    pub(crate) fn directions<T: Clone, E: Display>(
         &self,
         name: &'a str,
-        read: impl Fn(&Setting, &str) -> Result<T, String>,
+        read: impl Fn(&Setting, &str) -> Result<T, E>,
     ) -> Directions<Option<T>> {
         let mut found = Directions { read: None, write: None, trim: None };
         for setting in self.all(name) {
@@ -179,7 +181,7 @@ impl<'a> Asked<'a> {
 }
 
 /// A non-negative integer.
-pub(crate) fn whole(text: &str, kb_base: u32) -> Result<u64, String> {
+pub(crate) fn whole(text: &str, kb_base: u32) -> Result<u64, ValueError> {
     let number = values::integer(text, kb_base)?;
-    u64::try_from(number).map_err(|_| "write a number from 0 on".to_owned())
+    u64::try_from(number).map_err(|_| ValueError::Negative)
 }

@@ -43,13 +43,5 @@ pub(crate) fn content(asked: &Asked<'_>) -> Content {
 
 fn percent(asked: &Asked<'_>, name: &'static str) -> f64 {
     let Some(setting) = asked.setting(name) else { return 0.0 };
-    let read = asked.read(setting, &setting.value, |text| {
-        let number = super::numbers::percent(text)?;
-        if (0.0..=100.0).contains(&number) {
-            Ok(number)
-        } else {
-            Err("write a percentage from 0 to 100".to_owned())
-        }
-    });
-    read.unwrap_or(0.0)
+    asked.read(setting, &setting.value, super::numbers::share).unwrap_or(0.0)
 }

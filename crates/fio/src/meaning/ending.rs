@@ -4,6 +4,7 @@ use super::asked::Asked;
 use super::errors::name_of_error;
 use super::lists::ends;
 use super::numbers::seconds;
+use crate::values::ValueError;
 use experiment::{Ending, LatencyTarget, OnErrors};
 
 const MICROSECOND_S: f64 = 1e-6;
@@ -35,7 +36,7 @@ fn start_delay(asked: &Asked<'_>) -> (f64, f64) {
     let range = asked.read(setting, &setting.value, |text| {
         let (low, high) = ends(text);
         let (low, high) = (seconds(low, 1.0)?, seconds(high, 1.0)?);
-        Ok((low.min(high), (high - low).abs()))
+        Ok::<_, ValueError>((low.min(high), (high - low).abs()))
     });
     range.unwrap_or((0.0, 0.0))
 }

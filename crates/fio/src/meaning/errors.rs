@@ -52,17 +52,26 @@ const ERRORS: [(&str, u32); 48] = [
     ("EDQUOT", 122),
 ];
 
+/// No error has this name or number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} (names and numbers of errno(3))", how(*.near))]
+pub(crate) struct UnknownErrno {
+    /// The name that was probably meant.
+    near: Option<&'static str>,
+}
+
+fn how(near: Option<&str>) -> String {
+    near.map_or_else(
+        || "write a name such as EIO or its number".to_owned(),
+        |near| format!("did you mean {near}?"),
+    )
+}
+
 /// The name of an error given by name or number.
-pub(crate) fn name_of_error(text: &str) -> Result<String, String> {
+pub(crate) fn name_of_error(text: &str) -> Result<String, UnknownErrno> {
     let number = text.parse::<u32>().ok();
     match ERRORS.iter().find(|known| known.0 == text || Some(known.1) == number) {
         Some(known) => Ok(known.0.to_owned()),
-        None => Err(format!(
-            "{} (names and numbers of errno(3))",
-            experiment::nearest(text, ERRORS.iter().map(|e| e.0)).map_or_else(
-                || "write a name such as EIO or its number".to_owned(),
-                |near| format!("did you mean {near}?")
-            )
-        )),
+        None => Err(UnknownErrno { near: experiment::nearest(text, ERRORS.iter().map(|known| known.0)) }),
     }
 }

@@ -3,6 +3,7 @@
 use super::asked::{Asked, whole};
 use super::lists::{ends, names};
 use super::numbers::float;
+use crate::values::ValueError;
 use experiment::{Advice, Allocate, FileNames, FileService, JobFiles, Layout};
 
 /// The files. `mapped`: the engine maps them into memory, so that they must have their size beforehand.
@@ -80,7 +81,7 @@ fn file_sizes(asked: &Asked<'_>) -> (u64, u64) {
     let Some(setting) = asked.setting("filesize") else { return (0, 0) };
     let sizes = asked.read(setting, &setting.value, |text| {
         let (low, high) = ends(text);
-        Ok((whole(low, setting.kb_base)?, whole(high, setting.kb_base)?))
+        Ok::<_, ValueError>((whole(low, setting.kb_base)?, whole(high, setting.kb_base)?))
     });
     match sizes {
         Some((low, high)) if low == high => (low, 0),
@@ -101,14 +102,14 @@ fn service(asked: &Asked<'_>) -> FileService {
         None => Some(1),
         Some(text) => asked.read(setting, text, |text| match whole(text, setting.kb_base)? {
             number @ 1..=0xFFFF_FFFF => Ok(number as u32),
-            _ => Err("write how many operations a file gets before the next, from 1 on".to_owned()),
+            _ => Err(ValueError::Form("write how many operations a file gets before the next, from 1 on")),
         }),
     };
-    let number = |usual: f64, fits: fn(f64) -> bool, how: &str| match first {
+    let number = |usual: f64, fits: fn(f64) -> bool, how: &'static str| match first {
         None => Some(usual),
         Some(text) => asked.read(setting, text, |text| {
             let number = float(text)?;
-            if fits(number) { Ok(number) } else { Err(how.to_owned()) }
+            if fits(number) { Ok(number) } else { Err(ValueError::Form(how)) }
         }),
     };
     let found = match word {

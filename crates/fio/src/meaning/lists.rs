@@ -46,22 +46,32 @@ pub(crate) fn ends(text: &str) -> (&str, &str) {
     }
 }
 
+/// Why a text is no list of numbers and ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum IndicesError {
+    #[error("{HOW}")]
+    Form,
+    #[error("{low} is more than {high}; {HOW}")]
+    Order { low: u32, high: u32 },
+}
+
+const HOW: &str = "write numbers and ranges with commas between them, as in 0,5,8-15";
+
 /// Integers and integer ranges separated by commas: `0,5,8-15`.
-pub(crate) fn indices(text: &str) -> Result<Vec<u32>, String> {
-    const HOW: &str = "write numbers and ranges with commas between them, as in 0,5,8-15";
+pub(crate) fn indices(text: &str) -> Result<Vec<u32>, IndicesError> {
     let mut found = Vec::new();
     for part in text.split([',', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| HOW.to_owned());
+        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| IndicesError::Form);
         let (low, high) = (number(low)?, number(high)?);
         if low > high || high - low > 65_536 {
-            return Err(format!("{low} is more than {high}; {HOW}"));
+            return Err(IndicesError::Order { low, high });
         }
         found.extend(low..=high);
     }
     found.sort_unstable();
     found.dedup();
-    if found.is_empty() { Err(HOW.to_owned()) } else { Ok(found) }
+    if found.is_empty() { Err(IndicesError::Form) } else { Ok(found) }
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use metrics::OpKind;
 
 use super::asked::Asked;
 use super::lists::outside_brackets;
-use super::numbers::{amount, float, percent};
+use super::numbers::{amount, float, percent, share};
 use crate::language::section::Setting;
-use crate::language::values;
+use crate::language::values::{self, ValueError};
 use experiment::WeightedOp;
 use experiment::{Amount, Directions, Distribution, Pattern, Percent, Zone};
 
@@ -61,7 +61,7 @@ pub(crate) fn order(asked: &Asked<'_>) -> Order {
         asked.read(setting, text, |text| {
             let number = values::integer(text, setting.kb_base)?;
             if random && !(1..=i64::from(u32::MAX)).contains(&number) {
-                return Err("write how many operations follow each other, from 1 on".to_owned());
+                return Err(ValueError::Form("write how many operations follow each other, from 1 on"));
             }
             Ok(number)
         })
@@ -91,14 +91,7 @@ fn read_percent(asked: &Asked<'_>) -> f64 {
     let mixes = asked.section.settings.iter();
     let last = mixes.rev().find(|setting| is(setting, "rwmixread") || is(setting, "rwmixwrite"));
     let Some(last) = last else { return 50.0 };
-    let percent = asked.read(last, &last.value, |text| {
-        let number = percent(text)?;
-        if (0.0..=100.0).contains(&number) {
-            Ok(number)
-        } else {
-            Err("write a percentage from 0 to 100".into())
-        }
-    });
+    let percent = asked.read(last, &last.value, share);
     match percent {
         Some(percent) if is(last, "rwmixwrite") => 100.0 - percent,
         Some(percent) => percent,
@@ -149,14 +142,7 @@ fn blocks_are_shifted(asked: &Asked<'_>) -> bool {
 }
 
 fn percent_random(asked: &Asked<'_>) -> Directions<Percent> {
-    let given = asked.directions("percentage_random", |_, text| {
-        let number = percent(text)?;
-        if (0.0..=100.0).contains(&number) {
-            Ok(Percent(number))
-        } else {
-            Err("write a percentage from 0 to 100".to_owned())
-        }
-    });
+    let given = asked.directions("percentage_random", |_, text| share(text).map(Percent));
     Directions {
         read: given.read.unwrap_or_default(),
         write: given.write.unwrap_or_default(),
@@ -204,54 +190,80 @@ fn distributions(asked: &Asked<'_>) -> Directions<Distribution> {
     }
 }
 
-fn distribution(kind: &str, text: &str, kb_base: u32) -> Result<Distribution, String> {
+/// Why a text describes no distribution.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+enum DistributionError {
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    #[error(transparent)]
+    Zones(#[from] ZonesError),
+}
+
+/// Why a text describes no zones.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+enum ZonesError {
+    /// How to write them.
+    #[error("{0}")]
+    Form(&'static str),
+    #[error("write at most {MAX_ZONES} zones")]
+    TooMany,
+    #[error("the accesses add up to {0} %; make it 100")]
+    Accesses(f64),
+    #[error("the zones add up to {0} % of the space; make it 100")]
+    Space(f64),
+}
+
+fn distribution(kind: &str, text: &str, kb_base: u32) -> Result<Distribution, DistributionError> {
     if kind == "zoned" || kind == "zoned_abs" {
-        return zones(text, kind == "zoned_abs", kb_base).map(|zones| Distribution::Zoned { zones });
+        return Ok(Distribution::Zoned { zones: zones(text, kind == "zoned_abs", kb_base)? });
     }
     let (parameter, centre) = match text.split_once(':') {
         Some((parameter, centre)) => (parameter, Some(float(centre)?)),
         None => (text, None),
     };
     if centre.is_some_and(|centre| !(0.0..=1.0).contains(&centre)) {
-        return Err("write a centre from 0 to 1".to_owned());
+        return Err(ValueError::Form("write a centre from 0 to 1").into());
     }
     let parameter = if parameter.trim().is_empty() { None } else { Some(float(parameter)?) };
     match kind {
         "zipf" => match parameter.unwrap_or(1.1) {
             theta if theta > 0.0 && theta != 1.0 => Ok(Distribution::Zipf { theta, centre }),
-            _ => Err("write a theta above 0 other than 1, as in zipf:1.2".to_owned()),
+            _ => Err(ValueError::Form("write a theta above 0 other than 1, as in zipf:1.2").into()),
         },
         "pareto" => match parameter.unwrap_or(0.2) {
             h if h > 0.0 && h < 1.0 => Ok(Distribution::Pareto { h, centre }),
-            _ => Err("write a power above 0 and below 1, as in pareto:0.2".to_owned()),
+            _ => Err(ValueError::Form("write a power above 0 and below 1, as in pareto:0.2").into()),
         },
         _ => match parameter {
             Some(deviation) if (0.0..100.0).contains(&deviation) => {
                 Ok(Distribution::Normal { deviation, centre })
             }
-            _ => Err("write a deviation in percent from 0 to below 100, as in normal:20".to_owned()),
+            _ => {
+                Err(ValueError::Form("write a deviation in percent from 0 to below 100, as in normal:20")
+                    .into())
+            }
         },
     }
 }
 
-fn zones(text: &str, absolute: bool, kb_base: u32) -> Result<Vec<Zone>, String> {
-    let how = if absolute {
+fn zones(text: &str, absolute: bool, kb_base: u32) -> Result<Vec<Zone>, ZonesError> {
+    let form = ZonesError::Form(if absolute {
         "write ACCESSES/SIZE:…, as in zoned_abs:60/20g:40/100g"
     } else {
         "write ACCESSES/SPACE:… in percent, as in zoned:60/10:40/90"
-    };
+    });
     // Empty values share what the others leave of the accesses, or of the space.
     let mut zones: Vec<(Option<f64>, Option<Amount>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
-        let (accesses, space) = part.split_once('/').ok_or(how)?;
+        let (accesses, space) = part.split_once('/').ok_or(form)?;
         let given =
             |text: &str| Some(text.trim().trim_end_matches('%').to_owned()).filter(|text| !text.is_empty());
-        let accesses = given(accesses).map(|text| percent(&text)).transpose().map_err(|_| how)?;
+        let accesses = given(accesses).map(|text| percent(&text)).transpose().map_err(|_| form)?;
         let space = match given(space) {
-            None if absolute => return Err(how.to_owned()),
+            None if absolute => return Err(form),
             None => None,
-            Some(_) if absolute => Some(amount(space.trim(), kb_base).map_err(|_| how)?),
-            Some(text) => Some(Amount::Percent(float(&text).map_err(|_| how)?)),
+            Some(_) if absolute => Some(amount(space.trim(), kb_base).map_err(|_| form)?),
+            Some(text) => Some(Amount::Percent(float(&text).map_err(|_| form)?)),
         };
         zones.push((accesses, space));
     }
@@ -273,13 +285,13 @@ fn zones(text: &str, absolute: bool, kb_base: u32) -> Result<Vec<Zone>, String> 
         .collect();
     let accesses: f64 = zones.iter().map(|zone| zone.percent).sum();
     if zones.is_empty() {
-        Err(how.to_owned())
+        Err(form)
     } else if zones.len() > MAX_ZONES {
-        Err(format!("write at most {MAX_ZONES} zones"))
+        Err(ZonesError::TooMany)
     } else if (accesses - 100.0).abs() > 0.001 {
-        Err(format!("the accesses add up to {accesses} %; make it 100"))
+        Err(ZonesError::Accesses(accesses))
     } else if space > 100.001 {
-        Err(format!("the zones add up to {space} % of the space; make it 100"))
+        Err(ZonesError::Space(space))
     } else {
         Ok(zones)
     }

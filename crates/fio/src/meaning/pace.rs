@@ -2,6 +2,7 @@
 
 use super::asked::{Asked, whole};
 use super::order::Order;
+use crate::values::ValueError;
 use experiment::{Commits, Directions, Pace, Queue, Rate, Think};
 
 const MICROSECOND_S: f64 = 1e-6;
@@ -57,15 +58,16 @@ fn range_commits(asked: &Asked<'_>) -> Option<(u32, u32)> {
     const WORDS: [(&str, u32); 3] = [("wait_before", 1), ("write", 2), ("wait_after", 4)];
     let setting = asked.setting("sync_file_range")?;
     asked.read(setting, &setting.value, |text| {
-        let how =
-            || "write wait_before, write, wait_after with commas between them, then :WRITES, as in write:8";
+        let how = ValueError::Form(
+            "write wait_before, write, wait_after with commas between them, then :WRITES, as in write:8",
+        );
         let (words, every) = text.rsplit_once(':').unwrap_or((text, "1"));
         let mut flags = 0;
         for word in words.split(',').map(str::trim) {
-            flags |= WORDS.iter().find(|known| known.0 == word).ok_or_else(how)?.1;
+            flags |= WORDS.iter().find(|known| known.0 == word).ok_or_else(|| how.clone())?.1;
         }
-        let every = u32::try_from(whole(every, setting.kb_base)?).map_err(|_| how())?;
-        Ok((every, flags))
+        let every = u32::try_from(whole(every, setting.kb_base)?).map_err(|_| how)?;
+        Ok::<_, ValueError>((every, flags))
     })
 }
 

@@ -2,32 +2,55 @@
 
 use experiment::PatternPiece;
 
+use crate::ReadFile;
+
 /// Maximum length of a pattern, in bytes.
 const MAX_BYTES: usize = 512;
 const HOW: &str =
     "write hexadecimal digits after 0x, numbers, \"text\" and 'file' in a row, as in 0xff\"abc\"-12";
 
-/// Reads a file's bytes, or returns why it cannot.
-pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+/// Why a text is no pattern.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PatternError {
+    #[error("{HOW}")]
+    Form,
+    #[error("a quotation mark is missing at the end")]
+    OpenQuote,
+    #[error("after % only o may stand, for the block's offset")]
+    NoOffset,
+    /// This option's pattern has no offsets.
+    #[error("%o is for verify_pattern only")]
+    OffsetElsewhere,
+    #[error("the pattern has {0} bytes; use at most {MAX_BYTES}")]
+    TooLong(usize),
+    #[error("{0} does not fit 32 bits; write it in hexadecimal digits after 0x")]
+    NumberTooLarge(i64),
+    /// A file in it cannot be read.
+    #[error("{0}")]
+    File(#[from] std::io::Error),
+}
 
 /// The pieces of a pattern; `offsets`: `%o` is allowed.
-pub(crate) fn pattern(text: &str, file: ReadFile<'_>, offsets: bool) -> Result<Vec<PatternPiece>, String> {
+pub(crate) fn pattern(
+    text: &str,
+    file: ReadFile<'_>,
+    offsets: bool,
+) -> Result<Vec<PatternPiece>, PatternError> {
     let mut pieces: Vec<PatternPiece> = Vec::new();
     let mut rest = text.trim();
     let mut bytes = 0;
     while let Some(first) = rest.chars().next() {
         let piece = match first {
             '"' | '\'' => {
-                let (inner, after) =
-                    rest[1..].split_once(first).ok_or("a quotation mark is missing at the end")?;
+                let (inner, after) = rest[1..].split_once(first).ok_or(PatternError::OpenQuote)?;
                 rest = after;
                 let content = if first == '"' { inner.as_bytes().to_vec() } else { file(inner)? };
                 PatternPiece::Hex(hex(&content[..content.len().min(MAX_BYTES - bytes.min(MAX_BYTES))]))
             }
             '%' => {
-                rest = rest.strip_prefix("%o").ok_or("after % only o may stand, for the block's offset")?;
+                rest = rest.strip_prefix("%o").ok_or(PatternError::NoOffset)?;
                 if !offsets {
-                    return Err("%o is for verify_pattern only".to_owned());
+                    return Err(PatternError::OffsetElsewhere);
                 }
                 PatternPiece::Offset
             }
@@ -47,20 +70,20 @@ pub(crate) fn pattern(text: &str, file: ReadFile<'_>, offsets: bool) -> Result<V
         }
     }
     match bytes {
-        0 => Err(HOW.to_owned()),
-        bytes if bytes > MAX_BYTES => Err(format!("the pattern has {bytes} bytes; use at most {MAX_BYTES}")),
+        0 => Err(PatternError::Form),
+        bytes if bytes > MAX_BYTES => Err(PatternError::TooLong(bytes)),
         _ => Ok(pieces),
     }
 }
 
 /// The number at the start, as the hexadecimal digits of its bytes, and the rest: digits after 0x are bytes in the
 /// given order; a decimal number is little endian, in as few bytes as hold it, or in four if negative.
-fn number(text: &str) -> Result<(String, &str), String> {
+fn number(text: &str) -> Result<(String, &str), PatternError> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
         let (digits, after) = digits.split_at(end);
         return match digits.len() {
-            0 => Err(HOW.to_owned()),
+            0 => Err(PatternError::Form),
             odd if odd % 2 == 1 => Ok((format!("0{}", digits.to_ascii_lowercase()), after)),
             _ => Ok((digits.to_ascii_lowercase(), after)),
         };
@@ -70,9 +93,9 @@ fn number(text: &str) -> Result<(String, &str), String> {
     // The 0 of a following 0x is no digit of this number: -120xff is -12 and 0xff.
     let is_hex = text[end..].starts_with(['x', 'X']) && text[..end].ends_with('0') && end - sign > 1;
     let (number, after) = text.split_at(if is_hex { end - 1 } else { end });
-    let number: i64 = number.parse().map_err(|_| HOW.to_owned())?;
+    let number: i64 = number.parse().map_err(|_| PatternError::Form)?;
     if number > i64::from(u32::MAX) || number < i64::from(i32::MIN) {
-        return Err(format!("{number} does not fit 32 bits; write it in hexadecimal digits after 0x"));
+        return Err(PatternError::NumberTooLarge(number));
     }
     let bytes = (number as u32).to_le_bytes();
     let used = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
@@ -87,8 +110,8 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn no_file(_: &str) -> Result<Vec<u8>, String> {
-        Err("no such file".to_owned())
+    fn no_file(_: &str) -> std::io::Result<Vec<u8>> {
+        Err(std::io::ErrorKind::NotFound.into())
     }
 
     /// What fio 3.33 writes for each.
@@ -108,8 +131,8 @@ mod tests {
             (r#""a\nb""#, "615c6e62"),
         ] {
             assert_eq!(
-                pattern(text, &no_file, false),
-                Ok(vec![PatternPiece::Hex(bytes.to_owned())]),
+                pattern(text, &no_file, false).unwrap(),
+                [PatternPiece::Hex(bytes.to_owned())],
                 "{text}"
             );
         }
@@ -117,7 +140,7 @@ mod tests {
         let hex = |text: &str| PatternPiece::Hex(text.to_owned());
         assert_eq!(with_offset, [hex("ff"), PatternPiece::Offset, hex("61626364f4ffffff")]);
         let file = |name: &str| Ok(name.as_bytes().to_vec());
-        assert_eq!(pattern("'ab'1", &file, false), Ok(vec![hex("616201")]));
+        assert_eq!(pattern("'ab'1", &file, false).unwrap(), [hex("616201")]);
     }
 
     #[test]

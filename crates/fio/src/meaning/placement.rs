@@ -2,6 +2,7 @@
 
 use super::asked::Asked;
 use super::lists::indices;
+use crate::values::ValueError;
 use experiment::Placement;
 
 /// Best effort, the class used if only a level is given (ioprio_set(2)).
@@ -59,7 +60,7 @@ fn numa_memory(asked: &Asked<'_>) -> Option<String> {
             ("bind" | "interleave", "all") => {}
             ("prefer", nodes) if nodes.trim().parse::<u32>().is_ok() => {}
             ("bind" | "interleave", nodes) if indices(nodes).is_ok() => {}
-            _ => return Err(HOW.to_owned()),
+            _ => return Err(ValueError::Form(HOW)),
         }
         Ok(text.trim().to_owned())
     })
@@ -69,7 +70,7 @@ fn nice(asked: &Asked<'_>) -> i32 {
     let Some(setting) = asked.setting("nice") else { return 0 };
     let nice = asked.read(setting, &setting.value, |text| match text.trim().parse::<i32>() {
         Ok(nice @ -20..=19) => Ok(nice),
-        _ => Err("write a number from -20 to 19".to_owned()),
+        _ => Err(ValueError::Form("write a number from -20 to 19")),
     });
     nice.unwrap_or(0)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::asked::Asked;
 use super::numbers::float;
 use crate::language::is_secret;
+use crate::values::ValueError;
 use experiment::{Reporting, ShownDirections};
 use targets::job_engines;
 
@@ -70,14 +71,25 @@ fn digits(asked: &Asked<'_>) -> u32 {
     }
 }
 
+/// Why a text is no list of percentiles.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+enum PercentilesError {
+    #[error("write at most {MAX_PERCENTILES}")]
+    TooMany,
+    #[error("write percentages above 0, up to 100, with colons between them")]
+    Outside,
+    #[error(transparent)]
+    Value(#[from] ValueError),
+}
+
 fn percentiles(asked: &Asked<'_>) -> Vec<f64> {
     let Some(setting) = asked.setting("percentile_list") else { return Vec::new() };
     let read = asked.read(setting, &setting.value, |text| {
         let list: Vec<f64> = text.split(':').map(float).collect::<Result<_, _>>()?;
         if list.len() > MAX_PERCENTILES {
-            Err(format!("write at most {MAX_PERCENTILES}"))
+            Err(PercentilesError::TooMany)
         } else if list.iter().any(|percentile| !(*percentile > 0.0 && *percentile <= 100.0)) {
-            Err("write percentages above 0, up to 100, with colons between them".to_owned())
+            Err(PercentilesError::Outside)
         } else {
             Ok(list)
         }

@@ -3,6 +3,7 @@
 use super::asked::{Asked, whole};
 use super::lists::{ends, outside_brackets};
 use super::numbers::percent;
+use crate::values::ValueError;
 use experiment::WeightedSize;
 use experiment::{BlockSizes, Directions, SizeChoice};
 
@@ -14,7 +15,7 @@ const MAX_SIZES: usize = 64;
 /// Sizes for each direction: a split overrides a range, a range overrides a size.
 pub(crate) fn block_sizes(asked: &Asked<'_>) -> BlockSizes {
     let fixed = asked.directions("bs", |setting, text| match whole(text, setting.kb_base)? {
-        0 => Err("write a size of at least one byte".to_owned()),
+        0 => Err(ValueError::Form("write a size of at least one byte")),
         bytes => Ok(SizeChoice::Fixed(bytes)),
     });
     let ranges = ranges(asked);
@@ -28,7 +29,7 @@ pub(crate) fn block_sizes(asked: &Asked<'_>) -> BlockSizes {
         trim: choose(splits.trim, ranges.trim, fixed.trim),
     };
     let align = asked.directions("ba", |setting, text| match whole(text, setting.kb_base)? {
-        0 => Err("write an alignment of at least one byte".to_owned()),
+        0 => Err(ValueError::Form("write an alignment of at least one byte")),
         bytes => Ok(bytes),
     });
     BlockSizes {
@@ -49,7 +50,7 @@ fn ranges(asked: &Asked<'_>) -> Directions<Option<SizeChoice>> {
         let (low, high) = (whole(low, kb_base)?, whole(high, kb_base)?);
         let (least, most) = (low.min(high), low.max(high));
         match least {
-            0 => Err("write sizes of at least one byte, as in 1k-4k".to_owned()),
+            0 => Err(ValueError::Form("write sizes of at least one byte, as in 1k-4k")),
             _ if least == most => Ok(SizeChoice::Fixed(least)),
             _ => Ok(SizeChoice::Range { least, most }),
         }
@@ -72,28 +73,41 @@ fn ranges(asked: &Asked<'_>) -> Directions<Option<SizeChoice>> {
     found
 }
 
+/// Why a text is no list of sizes and shares.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+enum SplitError {
+    #[error("{HOW}")]
+    Form,
+    /// None, or too many.
+    #[error("{HOW}, at most {MAX_SIZES}")]
+    Count,
+    #[error("the percentages add up to {0}; make it 100")]
+    Sum(f64),
+}
+
+const HOW: &str = "write SIZE/PERCENT:…, as in 4k/10:64k/50:32k/40";
+
 /// `4k/10:64k/50:32k/`: sizes with an empty share divide the remainder; if there are none, it goes to the last.
-fn split(text: &str, kb_base: u32) -> Result<SizeChoice, String> {
-    const HOW: &str = "write SIZE/PERCENT:…, as in 4k/10:64k/50:32k/40";
+fn split(text: &str, kb_base: u32) -> Result<SizeChoice, SplitError> {
     let mut sizes: Vec<(u64, Option<f64>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
         let (size, share) = part.split_once('/').unwrap_or((part, ""));
-        let bytes = whole(size, kb_base).ok().filter(|bytes| *bytes > 0).ok_or(HOW)?;
+        let bytes = whole(size, kb_base).ok().filter(|bytes| *bytes > 0).ok_or(SplitError::Form)?;
         let share = match share.trim() {
             "" => None,
             share => {
-                let share = percent(share).map_err(|_| HOW)?;
-                Some(share).filter(|share| (0.0..=100.0).contains(share)).ok_or(HOW)?.into()
+                let share = percent(share).map_err(|_| SplitError::Form)?;
+                Some(share).filter(|share| (0.0..=100.0).contains(share)).ok_or(SplitError::Form)?.into()
             }
         };
         sizes.push((bytes, share));
     }
     if sizes.is_empty() || sizes.len() > MAX_SIZES {
-        return Err(format!("{HOW}, at most {MAX_SIZES}"));
+        return Err(SplitError::Count);
     }
     let given: f64 = sizes.iter().filter_map(|size| size.1).sum();
     if given > 100.001 {
-        return Err(format!("the percentages add up to {given}; make it 100"));
+        return Err(SplitError::Sum(given));
     }
     let rest = (100.0 - given).max(0.0);
     let blanks = sizes.iter().filter(|size| size.1.is_none()).count();

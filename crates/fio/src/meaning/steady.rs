@@ -2,6 +2,7 @@
 
 use super::asked::Asked;
 use super::numbers::float;
+use crate::values::ValueError;
 use experiment::{Stages, SteadyRule};
 
 /// The criteria by name: the metric, and whether its slope is limited.
@@ -14,23 +15,35 @@ const KINDS: [(&str, &str, bool); 6] = [
     ("lat_slope", "lat", true),
 ];
 
+/// Why a text is no criterion of a steady state.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+enum CriterionError {
+    #[error("{HOW}")]
+    Form,
+    #[error("{HOW}; {}", experiment::hint(.0, KINDS.iter().map(|kind| kind.0)))]
+    Unknown(String),
+    #[error("a limit is a share of the mean here; write it in percent, as in iops:2%")]
+    NoShare,
+    #[error("write a limit above 0 %")]
+    NoLimit,
+    #[error(transparent)]
+    Value(#[from] ValueError),
+}
+
+const HOW: &str = "write CRITERION:LIMIT%, as in iops_slope:0.1%";
+
 /// The rule that ends the job before its runtime, and the related times.
 pub(crate) fn steady(asked: &Asked<'_>, stages: &mut Stages) -> SteadyRule {
     let Some(setting) = asked.setting("steadystate") else { return SteadyRule::None };
     let window_s = asked.seconds("steadystate_duration", 1.0).unwrap_or(0.0);
     let ramp_s = asked.seconds("steadystate_ramp_time", 1.0).unwrap_or(0.0);
     let rule = asked.read(setting, &setting.value, |text| {
-        const HOW: &str = "write CRITERION:LIMIT%, as in iops_slope:0.1%";
-        let (kind, limit) = text.trim().split_once(':').ok_or(HOW)?;
-        let kinds = KINDS.iter().map(|kind| kind.0);
+        let (kind, limit) = text.trim().split_once(':').ok_or(CriterionError::Form)?;
         let kind = KINDS
             .iter()
             .find(|known| known.0 == kind)
-            .ok_or_else(|| format!("{HOW}; {}", experiment::hint(kind, kinds)))?;
-        let share = limit
-            .trim()
-            .strip_suffix('%')
-            .ok_or("a limit is a share of the mean here; write it in percent, as in iops:2%")?;
+            .ok_or_else(|| CriterionError::Unknown(kind.to_owned()))?;
+        let share = limit.trim().strip_suffix('%').ok_or(CriterionError::NoShare)?;
         match float(share)? {
             percent if percent > 0.0 => Ok(SteadyRule::Fio {
                 metric: kind.1.to_owned(),
@@ -38,7 +51,7 @@ pub(crate) fn steady(asked: &Asked<'_>, stages: &mut Stages) -> SteadyRule {
                 limit: percent / 100.0,
                 window_s,
             }),
-            _ => Err("write a limit above 0 %".to_owned()),
+            _ => Err(CriterionError::NoLimit),
         }
     });
     if window_s == 0.0 {

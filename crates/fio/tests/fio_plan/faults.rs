@@ -88,7 +88,7 @@ fn what_is_wrong_is_named_with_its_line() {
 fn refused(text: &str) -> String {
     let reading = fio::Reading {
         environment: &|_| None,
-        include: &|_| Err(String::new()),
+        include: &|_| Err(std::io::ErrorKind::NotFound.into()),
         page_bytes: 4096,
         memory_mib: 1024,
         cpus: 4,

@@ -14,7 +14,7 @@ use serde_json::Value;
 fn script(text: &str) -> JobScript {
     let reading = Reading {
         environment: &|_| None,
-        include: &|name| Err(format!("there is no {name}")),
+        include: &|_| Err(std::io::ErrorKind::NotFound.into()),
         page_bytes: 4096,
         memory_mib: 1024,
         cpus: 4,

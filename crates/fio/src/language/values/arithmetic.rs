@@ -1,6 +1,6 @@
 //! Arithmetic in values: `(1+2)*3k`, with + - * / % ^ and parentheses.
 
-use super::{number, time};
+use super::{ExpressionError, number, time};
 
 /// The meaning of unit suffixes.
 #[derive(Clone, Copy, Debug)]
@@ -21,24 +21,20 @@ const DEEPEST: usize = 32;
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn evaluate(text: &str, units: Units) -> Result<i64, String> {
+pub(super) fn evaluate(text: &str, units: Units) -> Result<i64, ExpressionError> {
     let mut reader = Reader { rest: text, units, depth: 0 };
     let value = reader.sum()?;
     reader.blanks();
     if !reader.rest.is_empty() {
-        return Err(format!("the expression ends before {:?}", reader.rest));
+        return Err(ExpressionError::EndsBefore(reader.rest.to_owned()));
     }
-    i64::try_from(value).map_err(|_| "the result is larger than 9223372036854775807".to_owned())
+    i64::try_from(value).map_err(|_| ExpressionError::ResultTooLarge)
 }
 
 struct Reader<'a> {
     rest: &'a str,
     units: Units,
     depth: usize,
-}
-
-fn too_large() -> String {
-    "the expression's numbers become too large".to_owned()
 }
 
 impl<'a> Reader<'a> {
@@ -54,34 +50,34 @@ impl<'a> Reader<'a> {
         Some(next)
     }
 
-    fn sum(&mut self) -> Result<i128, String> {
+    fn sum(&mut self) -> Result<i128, ExpressionError> {
         let mut value = self.product()?;
         while let Some(sign) = self.one_of("+-") {
             let right = self.product()?;
             let result = if sign == '+' { value.checked_add(right) } else { value.checked_sub(right) };
-            value = result.ok_or_else(too_large)?;
+            value = result.ok_or(ExpressionError::TooLarge)?;
         }
         Ok(value)
     }
 
-    fn product(&mut self) -> Result<i128, String> {
+    fn product(&mut self) -> Result<i128, ExpressionError> {
         let mut value = self.power()?;
         while let Some(sign) = self.one_of("*/%") {
             let right = self.power()?;
             if sign != '*' && right == 0 {
-                return Err("nothing can be divided by 0".to_owned());
+                return Err(ExpressionError::DivisionByZero);
             }
             let result = match sign {
                 '*' => value.checked_mul(right),
                 '/' => value.checked_div(right),
                 _ => value.checked_rem(right),
             };
-            value = result.ok_or_else(too_large)?;
+            value = result.ok_or(ExpressionError::TooLarge)?;
         }
         Ok(value)
     }
 
-    fn power(&mut self) -> Result<i128, String> {
+    fn power(&mut self) -> Result<i128, ExpressionError> {
         let base = self.signed()?;
         if self.one_of("^").is_none() {
             return Ok(base);
@@ -89,23 +85,22 @@ impl<'a> Reader<'a> {
         self.deeper()?;
         let exponent = self.power()?;
         self.depth -= 1;
-        let exponent =
-            u32::try_from(exponent).map_err(|_| "an exponent is a small whole number".to_owned())?;
-        base.checked_pow(exponent).ok_or_else(too_large)
+        let exponent = u32::try_from(exponent).map_err(|_| ExpressionError::Exponent)?;
+        base.checked_pow(exponent).ok_or(ExpressionError::TooLarge)
     }
 
-    fn signed(&mut self) -> Result<i128, String> {
+    fn signed(&mut self) -> Result<i128, ExpressionError> {
         let negative = self.one_of("-").is_some();
         let value = self.atom()?;
         Ok(if negative { -value } else { value })
     }
 
-    fn deeper(&mut self) -> Result<(), String> {
+    fn deeper(&mut self) -> Result<(), ExpressionError> {
         self.depth += 1;
-        if self.depth > DEEPEST { Err("parentheses are nested too deeply".to_owned()) } else { Ok(()) }
+        if self.depth > DEEPEST { Err(ExpressionError::TooDeep) } else { Ok(()) }
     }
 
-    fn atom(&mut self) -> Result<i128, String> {
+    fn atom(&mut self) -> Result<i128, ExpressionError> {
         if self.one_of("(").is_none() {
             return self.number();
         }
@@ -113,12 +108,12 @@ impl<'a> Reader<'a> {
         let value = self.sum()?;
         self.depth -= 1;
         if self.one_of(")").is_none() {
-            return Err("a closing parenthesis is missing".to_owned());
+            return Err(ExpressionError::Unclosed);
         }
         self.with_unit(value)
     }
 
-    fn number(&mut self) -> Result<i128, String> {
+    fn number(&mut self) -> Result<i128, ExpressionError> {
         let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(self.rest.len());
         let word = &self.rest[..end];
         let digits = match word.get(..2) {
@@ -127,8 +122,8 @@ impl<'a> Reader<'a> {
         };
         if digits == 0 {
             return Err(match self.rest.chars().next() {
-                Some(c) => format!("a number is expected instead of {c:?}"),
-                None => "a number is missing at the end of the expression".to_owned(),
+                Some(c) => ExpressionError::NoNumber(c),
+                None => ExpressionError::Unfinished,
             });
         }
         let (value, _) = number::split(&word[..digits])?;
@@ -137,7 +132,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Applies the unit after a number or a closing parenthesis, if there is one.
-    fn with_unit(&mut self, value: i128) -> Result<i128, String> {
+    fn with_unit(&mut self, value: i128) -> Result<i128, ExpressionError> {
         let end = self.rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(self.rest.len());
         let unit = &self.rest[..end];
         if unit.is_empty() {
@@ -148,8 +143,8 @@ impl<'a> Reader<'a> {
             Units::Time => time::factor(unit),
         };
         self.rest = &self.rest[end..];
-        let factor = factor.ok_or_else(|| format!("{unit:?} is no unit"))?;
-        value.checked_mul(i128::from(factor)).ok_or_else(too_large)
+        let factor = factor.ok_or_else(|| ExpressionError::UnknownUnit(unit.to_owned()))?;
+        value.checked_mul(i128::from(factor)).ok_or(ExpressionError::TooLarge)
     }
 }
 
@@ -157,7 +152,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    fn data(text: &str) -> Result<i64, String> {
+    fn data(text: &str) -> Result<i64, ExpressionError> {
         evaluate(text, Units::Data { kb_base: 1024 })
     }
 

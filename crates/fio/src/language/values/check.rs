@@ -1,25 +1,24 @@
 //! Checks that a value is of its option's kind.
 
-use super::{amount, floats, integer, integers, percent, range, ranges, time, time_range, times};
+use super::{ValueError, amount, floats, integer, integers, percent, range, ranges, time, time_range, times};
 use crate::language::options::{FioOption, ValueKind};
-use experiment::hint;
 
 /// Checks `value` for this option. `None` means an option without `=`.
 ///
 /// # Errors
 /// How to write it.
-pub(crate) fn check(option: &FioOption, value: Option<&str>, kb_base: u32) -> Result<(), String> {
+pub(crate) fn check(option: &FioOption, value: Option<&str>, kb_base: u32) -> Result<(), ValueError> {
     let Some(value) = value else {
         let name = option.name;
-        return if option.may_be_alone() { Ok(()) } else { Err(format!("it needs a value: {name}=…")) };
+        return if option.may_be_alone() { Ok(()) } else { Err(ValueError::NameOnly(name)) };
     };
     if value.is_empty() && option.kind != ValueKind::OptionalText {
-        return Err("nothing stands behind the =".to_owned());
+        return Err(ValueError::Empty);
     }
     match option.kind {
         ValueKind::Flag | ValueKind::Bool => match integer(value, kb_base) {
             Ok(0 | 1) => Ok(()),
-            _ => Err("it is 0 or 1".to_owned()),
+            _ => Err(ValueError::NoFlag),
         },
         ValueKind::Integer(least, most) => match percent(value)? {
             Some(_) if most == 100 => Ok(()),
@@ -44,28 +43,32 @@ pub(crate) fn check(option: &FioOption, value: Option<&str>, kb_base: u32) -> Re
     }
 }
 
-fn within(value: i64, least: i64, most: i64) -> Result<(), String> {
+fn within(value: i64, least: i64, most: i64) -> Result<(), ValueError> {
     if value < least {
-        Err(format!("the least is {least}"))
+        Err(ValueError::BelowLeast(least))
     } else if value > most {
-        Err(format!("the most is {most}"))
+        Err(ValueError::AboveMost(most))
     } else {
         Ok(())
     }
 }
 
-fn numbers(text: &str, count: usize, least: f64, most: f64) -> Result<(), String> {
+fn numbers(text: &str, count: usize, least: f64, most: f64) -> Result<(), ValueError> {
     let values = floats(text)?;
     if values.len() > count {
-        return Err(format!("at most {count} may be given"));
+        return Err(ValueError::TooMany(count));
     }
     match values.iter().find(|value| !(least..=most).contains(*value)) {
-        Some(value) => Err(format!("{value} is not from {least} to {most}")),
+        Some(value) => Err(ValueError::Outside { value: *value, least, most }),
         None => Ok(()),
     }
 }
 
-fn word(text: &str, words: &[&str]) -> Result<(), String> {
+fn word(text: &str, words: &'static [&'static str]) -> Result<(), ValueError> {
     let first = text.split(':').next().unwrap_or("").trim();
-    if words.contains(&first) { Ok(()) } else { Err(hint(first, words.iter().copied())) }
+    if words.contains(&first) {
+        Ok(())
+    } else {
+        Err(ValueError::UnknownWord { word: first.to_owned(), words })
+    }
 }

@@ -1,5 +1,6 @@
 //! Values with several parts: one each for reads, writes and trims; ranges; lists.
 
+use super::ValueError;
 use super::number::{integer, percent};
 use super::time::time;
 use experiment::Amount;
@@ -9,7 +10,10 @@ pub type Triple<T> = [Option<T>; 3];
 
 /// One to three parts separated by commas: `8k` applies to all, `8k,32k` to reads and to writes and trims, `8k,32k,`
 /// leaves trims unchanged, `,8k` leaves reads unchanged.
-fn triple<T: Copy>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Triple<T>, String> {
+fn triple<T: Copy>(
+    text: &str,
+    read: impl Fn(&str) -> Result<T, ValueError>,
+) -> Result<Triple<T>, ValueError> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     // A trailing comma ends the list.
     let (parts, closed) = match parts.as_slice() {
@@ -17,10 +21,10 @@ fn triple<T: Copy>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Resu
         _ => (parts, false),
     };
     if parts.len() > 3 {
-        return Err("there are reads, writes and trims: at most three values".to_owned());
+        return Err(ValueError::TooManyDirections);
     }
     if parts.iter().all(|part| part.is_empty()) {
-        return Err("a value is missing".to_owned());
+        return Err(ValueError::Missing);
     }
     let mut values = [None; 3];
     for (value, part) in values.iter_mut().zip(&parts) {
@@ -41,7 +45,7 @@ fn triple<T: Copy>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Resu
 ///
 /// # Errors
 /// How to write it.
-pub fn integers(text: &str, kb_base: u32) -> Result<Triple<i64>, String> {
+pub fn integers(text: &str, kb_base: u32) -> Result<Triple<i64>, ValueError> {
     let text = text.trim();
     let mut depth = 0i32;
     let with_commas: String = text
@@ -60,7 +64,7 @@ pub fn integers(text: &str, kb_base: u32) -> Result<Triple<i64>, String> {
 ///
 /// # Errors
 /// How to write it.
-pub fn times(text: &str, unit_us: u64) -> Result<Triple<u64>, String> {
+pub fn times(text: &str, unit_us: u64) -> Result<Triple<u64>, ValueError> {
     triple(text, |part| time(part, unit_us))
 }
 
@@ -68,22 +72,22 @@ pub fn times(text: &str, unit_us: u64) -> Result<Triple<u64>, String> {
 ///
 /// # Errors
 /// How to write it.
-pub fn amount(text: &str, kb_base: u32) -> Result<Amount, String> {
+pub fn amount(text: &str, kb_base: u32) -> Result<Amount, ValueError> {
     if let Some(percent) = percent(text)? {
         return Ok(Amount::Percent(percent));
     }
     let bytes = integer(text, kb_base)?;
-    u64::try_from(bytes).map(Amount::Bytes).map_err(|_| "a size is not negative".to_owned())
+    u64::try_from(bytes).map(Amount::Bytes).map_err(|_| ValueError::NegativeSize)
 }
 
 /// Two sizes separated by `-` or `:`, the smaller first, or one that is both.
 ///
 /// # Errors
 /// How to write it.
-pub fn range(text: &str, kb_base: u32) -> Result<(u64, u64), String> {
+pub fn range(text: &str, kb_base: u32) -> Result<(u64, u64), ValueError> {
     let size = |part: &str| {
         let bytes = integer(part, kb_base)?;
-        u64::try_from(bytes).map_err(|_| "a size is not negative".to_owned())
+        u64::try_from(bytes).map_err(|_| ValueError::NegativeSize)
     };
     let text = text.trim();
     let mut depth = 0i32;
@@ -103,7 +107,7 @@ pub fn range(text: &str, kb_base: u32) -> Result<(u64, u64), String> {
 ///
 /// # Errors
 /// How to write it.
-pub fn ranges(text: &str, kb_base: u32) -> Result<Triple<(u64, u64)>, String> {
+pub fn ranges(text: &str, kb_base: u32) -> Result<Triple<(u64, u64)>, ValueError> {
     let mut depth = 0i32;
     let with_commas: String = text
         .chars()
@@ -119,16 +123,14 @@ pub fn ranges(text: &str, kb_base: u32) -> Result<Triple<(u64, u64)>, String> {
 ///
 /// # Errors
 /// How to write it.
-pub fn floats(text: &str) -> Result<Vec<f64>, String> {
+pub fn floats(text: &str) -> Result<Vec<f64>, ValueError> {
     text.split(':')
         .map(|part| {
             let number = part.trim();
             let number = number.strip_suffix('%').unwrap_or(number);
             match number.parse::<f64>() {
                 Ok(value) if value.is_finite() => Ok(value),
-                _ => Err(format!(
-                    "{part:?} is no number; write numbers such as 99 or 99.9, with : between them"
-                )),
+                _ => Err(ValueError::NoFloat(part.to_owned())),
             }
         })
         .collect()

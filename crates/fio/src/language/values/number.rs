@@ -1,19 +1,17 @@
 //! Integers with data units, hexadecimal digits, and arithmetic.
 
 use super::arithmetic::{self, Units};
-
-/// Hint on how to write a number.
-const WRITE_A_NUMBER: &str = "write a whole number such as 8, 4k, 0x1000 or (2*4k)";
+use super::{NumberError, ValueError};
 
 /// An integer: `8`, `-5`, `0x10`, `4k`, `4KiB`, `(1+2)*3k`. `kb_base` gives the meaning of `k`: with 1024, `k` is 1024
 /// and `ki` is 1000; with 1000, the other way round.
 ///
 /// # Errors
 /// How to write it.
-pub fn integer(text: &str, kb_base: u32) -> Result<i64, String> {
+pub fn integer(text: &str, kb_base: u32) -> Result<i64, ValueError> {
     let text = text.trim();
     if text.starts_with('(') {
-        return arithmetic::evaluate(text, Units::Data { kb_base });
+        return Ok(arithmetic::evaluate(text, Units::Data { kb_base })?);
     }
     let (negative, rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -23,31 +21,30 @@ pub fn integer(text: &str, kb_base: u32) -> Result<i64, String> {
     Ok(if negative { -number } else { number })
 }
 
-fn unsigned(text: &str, kb_base: u32) -> Result<i64, String> {
+fn unsigned(text: &str, kb_base: u32) -> Result<i64, ValueError> {
     let (digits, unit) = split(text)?;
-    let factor = factor(unit, kb_base).ok_or_else(|| unit_hint(unit))?;
-    digits.checked_mul(factor).ok_or_else(|| "it is larger than 8 EiB".to_owned())
+    let factor = factor(unit, kb_base).ok_or_else(|| wrong_unit(unit))?;
+    digits.checked_mul(factor).ok_or(ValueError::SizeTooLarge)
 }
 
 /// The number at the start of the text, and the rest.
-pub(super) fn split(text: &str) -> Result<(i64, &str), String> {
-    let too_large = || "it is larger than 9223372036854775807".to_owned();
+pub(super) fn split(text: &str) -> Result<(i64, &str), NumberError> {
     if let Some(hexadecimal) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         let end = hexadecimal.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hexadecimal.len());
         if end == 0 {
-            return Err(WRITE_A_NUMBER.to_owned());
+            return Err(NumberError::NoDigits);
         }
         if end < hexadecimal.len() {
-            return Err("a number in hexadecimal digits has no unit".to_owned());
+            return Err(NumberError::HexadecimalUnit);
         }
-        let number = i64::from_str_radix(hexadecimal, 16).map_err(|_| too_large())?;
+        let number = i64::from_str_radix(hexadecimal, 16).map_err(|_| NumberError::TooLarge)?;
         return Ok((number, ""));
     }
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     if end == 0 {
-        return Err(WRITE_A_NUMBER.to_owned());
+        return Err(NumberError::NoDigits);
     }
-    let number = text[..end].parse().map_err(|_| too_large())?;
+    let number = text[..end].parse().map_err(|_| NumberError::TooLarge)?;
     Ok((number, without_zeros(&text[end..])))
 }
 
@@ -82,12 +79,12 @@ pub(super) fn factor(unit: &str, kb_base: u32) -> Option<i64> {
     Some(if binary { 1024i64 } else { 1000 }.pow(power))
 }
 
-fn unit_hint(unit: &str) -> String {
+fn wrong_unit(unit: &str) -> ValueError {
     match unit.chars().next() {
-        Some('.') => "write a whole number with a smaller unit: 1536 instead of 1.5k".to_owned(),
-        Some('%') => "a percentage makes no sense here".to_owned(),
-        Some('z' | 'Z') => "zones of devices are not known here".to_owned(),
-        _ => format!("{unit:?} is no unit; there are k, m, g, t and p, also as kb and ki"),
+        Some('.') => ValueError::Fraction,
+        Some('%') => ValueError::Percentage,
+        Some('z' | 'Z') => ValueError::Zones,
+        _ => ValueError::UnknownUnit(unit.to_owned()),
     }
 }
 
@@ -95,11 +92,11 @@ fn unit_hint(unit: &str) -> String {
 ///
 /// # Errors
 /// How to write it.
-pub fn percent(text: &str) -> Result<Option<f64>, String> {
+pub fn percent(text: &str) -> Result<Option<f64>, ValueError> {
     let Some(number) = text.trim().strip_suffix('%') else { return Ok(None) };
     match number.trim().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Some(percent)),
-        _ => Err("write a percentage from 0% to 100%".to_owned()),
+        _ => Err(ValueError::NoPercentage),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Durations, in microseconds.
 
+use super::ValueError;
 use super::arithmetic::{self, Units};
 use super::number::split;
 
@@ -8,24 +9,23 @@ use super::number::split;
 ///
 /// # Errors
 /// How to write it.
-pub fn time(text: &str, unit_us: u64) -> Result<u64, String> {
+pub fn time(text: &str, unit_us: u64) -> Result<u64, ValueError> {
     let text = text.trim();
     if text.starts_with('(') {
         let us = arithmetic::evaluate(text, Units::Time)?;
-        return u64::try_from(us).map_err(|_| "a length of time is not negative".to_owned());
+        return u64::try_from(us).map_err(|_| ValueError::NegativeTime);
     }
     if text.starts_with("0x") || text.starts_with("0X") {
         // fio reads it as microseconds, whatever the option's unit is.
-        return Err("write the time in decimal digits".to_owned());
+        return Err(ValueError::HexadecimalTime);
     }
-    let (number, unit) = split(text).map_err(|_| "write a time such as 30, 30s, 5ms or 2h".to_owned())?;
+    let (number, unit) = split(text).map_err(|_| ValueError::NoTime)?;
     let factor = match unit.trim() {
         "" => i64::try_from(unit_us).unwrap_or(i64::MAX),
-        unit => factor(unit)
-            .ok_or_else(|| format!("{unit:?} is no unit of time; there are us, ms, s, m, h and d"))?,
+        unit => factor(unit).ok_or_else(|| ValueError::UnknownTimeUnit(unit.to_owned()))?,
     };
     let us = number.checked_mul(factor).and_then(|us| u64::try_from(us).ok());
-    us.filter(|us| *us <= LONGEST_US).ok_or_else(|| "it is longer than 10 years".to_owned())
+    us.filter(|us| *us <= LONGEST_US).ok_or(ValueError::TooLong)
 }
 
 /// Ten years: nobody can wait longer.
@@ -48,7 +48,7 @@ pub(super) fn factor(unit: &str) -> Option<i64> {
 ///
 /// # Errors
 /// How to write it.
-pub fn time_range(text: &str, unit_us: u64) -> Result<(u64, u64), String> {
+pub fn time_range(text: &str, unit_us: u64) -> Result<(u64, u64), ValueError> {
     let Some((first, second)) = text.split_once(['-', ':']) else {
         let both = time(text, unit_us)?;
         return Ok((both, both));
