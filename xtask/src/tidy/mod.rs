@@ -1,6 +1,7 @@
 //! Rules of the repository, one subject per module.
 
 mod documents;
+mod errors;
 mod layers;
 mod loads;
 mod names;
@@ -85,6 +86,7 @@ pub fn check(root: &Path) -> Result<Vec<Finding>> {
     let named = schemes::known(texts.iter().map(|(path, text)| (&**path, &**text)));
     let drivers = loads::drivers(texts.iter().map(|(path, text)| (&**path, &**text)));
     for (path, text) in &texts {
+        findings.extend(errors::check(path, text));
         findings.extend(schemes::check(path, text, &named));
         findings.extend(loads::check(path, text, &drivers));
     }
