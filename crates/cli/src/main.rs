@@ -21,6 +21,7 @@ mod progress;
 mod report_commands;
 mod results;
 mod run;
+mod serve;
 mod stdout;
 
 use std::process::ExitCode;
@@ -53,6 +54,7 @@ enum Command {
     Fio(fio::arguments::FioArguments),
     Calibrate(calibrate::arguments::CalibrateArguments),
     Init(Box<init::InitArguments>),
+    Serve(serve::ServeArguments),
     // Results.
     List(results::list::ListArguments),
     Show(results::show::ShowArguments),
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => results::export::run(&arguments, &messages),
         Command::Forget(arguments) => results::forget::run(&arguments, &messages),
         Command::List(arguments) => results::list::run(&arguments, &messages),
+        Command::Serve(arguments) => serve::run(arguments, &messages),
         Command::Show(arguments) => results::show::run(&arguments, &messages),
     })
 }

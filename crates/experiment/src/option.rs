@@ -54,6 +54,8 @@ pub struct OptionHelp {
     pub about: &'static str,
     /// Parses a text with its own syntax; the error says how to write it.
     pub check: Option<OptionCheck>,
+    /// Whether the value names a file of the host that opens the target, or of its user's configuration, which is read.
+    pub reads_file: bool,
 }
 
 /// An option's value.
@@ -92,7 +94,7 @@ impl OptionHelp {
         default: &'static str,
         about: &'static str,
     ) -> Self {
-        Self { name, kind, default, about, check: None }
+        Self { name, kind, default, about, check: None, reads_file: false }
     }
 
     /// An option whose text has its own syntax, parsed by `check`.
@@ -102,7 +104,12 @@ impl OptionHelp {
         about: &'static str,
         check: OptionCheck,
     ) -> Self {
-        Self { name, kind: OptionKind::Text, default, about, check: Some(check) }
+        Self { name, kind: OptionKind::Text, default, about, check: Some(check), reads_file: false }
+    }
+
+    /// The same for an option whose value leads to a file that is read.
+    pub const fn reading_file(self) -> Self {
+        Self { reads_file: true, ..self }
     }
 
     /// Parses a value.

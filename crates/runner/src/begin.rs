@@ -50,7 +50,7 @@ pub fn new_run(plan: Plan, options: &RunOptions) -> Result<Begun, RunError> {
     let path = results(options, plan.results.as_deref())?;
     let store = Store::open(&path).map_err(|error| RunError::Usage(error.to_string()))?;
     let baseline = baseline::asked(&store, options)?;
-    let id = RunId::random();
+    let id = options.id.clone().unwrap_or_else(RunId::random);
     let run = journal(options)?.begin(&id).map_err(|error| RunError::Failure(error.to_string()))?;
     let record = RunRecord {
         id: id.to_string(),

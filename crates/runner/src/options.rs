@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use provision::ApiSecret;
+use provision::{ApiSecret, RunId};
 
 /// How to execute a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
+    /// The id of a new run; `None`: a random one.
+    pub id: Option<RunId>,
     /// How to submit I/O to the kernel where the target does not say.
     pub reactor: reactor::BackendChoice,
     /// The block device that may be overwritten although it holds data.
@@ -36,6 +38,7 @@ impl RunOptions {
     /// Default options; job files are written to `directory`.
     pub fn new(directory: PathBuf) -> Self {
         Self {
+            id: None,
             reactor: reactor::BackendChoice::Auto,
             destroy: None,
             results: None,

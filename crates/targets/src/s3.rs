@@ -65,9 +65,11 @@ const OPTIONS: &[OptionHelp] = &[
         Text,
         "the AWS_… environment, else ~/.aws/credentials",
         "file with access keys",
-    ),
-    OptionHelp::new("profile", Text, "default", "profile in the credentials file"),
-    OptionHelp::new("tls_ca", Text, "the system's", "CA file that signed the server's certificate"),
+    )
+    .reading_file(),
+    OptionHelp::new("profile", Text, "default", "profile in the credentials file").reading_file(),
+    OptionHelp::new("tls_ca", Text, "the system's", "CA file that signed the server's certificate")
+        .reading_file(),
     OptionHelp::new(
         "tls_fingerprint",
         Text,

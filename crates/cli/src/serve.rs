@@ -1,0 +1,166 @@
+//! `manometer serve`: the service's arguments, its signals, its exit code.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use runner::StopReason;
+use service::{RequestPolicy, ServeOptions, Service, ServiceError, TokenDigest};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::exit;
+use crate::interrupt;
+use crate::messages::Messages;
+
+/// Runs experiments that are sent to it over HTTP, several at a time on different hosts.
+///
+/// POST an experiment file to /api/v3/runs; watch /api/v3/runs/ID/events; read /api/v3/runs/ID/report. An
+/// experiment waits while another one uses one of its hosts. All results are kept in DIR/results.sqlite, for
+/// `manometer list --results`, `show`, `report` and `compare`. On the loopback address no token is needed:
+/// every user of this machine can then use the service. There is no TLS: beyond a trusted network, put it
+/// behind a proxy or an SSH tunnel.
+///
+/// Experiments in requests see neither the environment nor the files of this host, except below each
+/// --allow-path.
+///
+/// The first SIGINT or SIGTERM ends the measurements under way with their current interval and then the
+/// service; the second ends them at once. What waits in the queue is started by the next service.
+///
+/// Exit code: 0 ended by a signal, 1 the system refused something, 2 wrong usage.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct ServeArguments {
+    /// Address to listen on; any but a loopback one requires --token-file
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5000")]
+    listen: SocketAddr,
+    /// Directory for results, journals and the queue; created for its owner only
+    #[arg(long, value_name = "DIR")]
+    directory: PathBuf,
+    /// File with the token that every request must carry (Authorization: Bearer TOKEN)
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// A name of this service, besides its addresses and localhost; may be repeated
+    #[arg(long = "host-name", value_name = "NAME")]
+    host_names: Vec<String>,
+    /// Let experiments use this directory or device of this host, and what is below it; may be repeated
+    #[arg(long = "allow-path", value_name = "PATH")]
+    allow_paths: Vec<PathBuf>,
+    /// Let experiments start commands on this host: fleets by `command`, options and binaries for ssh and Slurm
+    #[arg(long)]
+    allow_command: bool,
+    /// Let experiments start several agents on this host: fleets by `local`
+    #[arg(long)]
+    allow_local: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  manometer serve --directory /var/lib/manometer
+  manometer serve --directory state --listen 0.0.0.0:5000 --token-file token --host-name lab.example
+  manometer serve --directory state --allow-path /mnt/scratch
+
+To send an experiment and watch it:
+  curl -H 'Content-Type: application/yaml' --data-binary @nightly.yaml http://127.0.0.1:5000/api/v3/runs
+  curl -N http://127.0.0.1:5000/api/v3/runs/ID/events";
+
+/// Serves until a signal ends it; returns the process's exit code.
+pub fn run(arguments: ServeArguments, messages: &Messages) -> u8 {
+    match serve(arguments, messages) {
+        Ok(()) => 0,
+        Err(ServiceError::Usage(line)) => exit::usage(messages, "serve", &line),
+        Err(ServiceError::Failure(line)) => exit::failure(messages, &line),
+    }
+}
+
+fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceError> {
+    let token = arguments.token_file.as_deref().map(TokenDigest::from_file).transpose()?;
+    for path in &arguments.allow_paths {
+        path.canonicalize()
+            .map_err(|error| ServiceError::Usage(format!("--allow-path {}: {error}", path.display())))?;
+    }
+    let failure = |error: std::io::Error| ServiceError::Failure(format!("signals cannot be caught: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(failure)?;
+    let signals = {
+        let _inside = runtime.enter();
+        Signals::catch().map_err(failure)?
+    };
+    let notes = messages.clone();
+    let service = Service::start(ServeOptions {
+        listen: arguments.listen,
+        directory: arguments.directory,
+        token,
+        host_names: arguments.host_names,
+        policy: RequestPolicy {
+            paths: arguments.allow_paths,
+            commands: arguments.allow_command,
+            local: arguments.allow_local,
+        },
+        notes: Arc::new(move |line| notes.note(line)),
+    })?;
+    messages.note(&format!("listening on http://{}", service.address()));
+    let service = Arc::new(service);
+    runtime.block_on(until_ended(&service, signals, messages)).map_err(failure)
+}
+
+/// What ends the service.
+struct Signals {
+    interrupts: Signal,
+    terminations: Signal,
+    hangups: Option<Signal>,
+}
+
+impl Signals {
+    /// Catches them; needs an entered runtime.
+    fn catch() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupts: signal(SignalKind::interrupt())?,
+            terminations: signal(SignalKind::terminate())?,
+            hangups: interrupt::hangups()?,
+        })
+    }
+}
+
+/// Waits for a signal and then for the runs.
+async fn until_ended(
+    service: &Arc<Service>,
+    mut signals: Signals,
+    messages: &Messages,
+) -> std::io::Result<()> {
+    let mut at_once = false;
+    let mut ended = None;
+    loop {
+        let reason = tokio::select! {
+            Some(()) = signals.interrupts.recv() => StopReason::Interrupt,
+            Some(()) = signals.terminations.recv() => StopReason::Terminate,
+            Some(()) = interrupt::hangup(&mut signals.hangups) => StopReason::HangUp,
+            () = over(&mut ended) => return Ok(()),
+        };
+        service.close(reason, at_once);
+        messages.note(match at_once {
+            false => "ending the runs after their current interval (again to stop them at once)",
+            true => "stopping the runs at once and removing what they created",
+        });
+        at_once = true;
+        if ended.is_none() {
+            let service = Arc::clone(service);
+            let (sender, receiver) = tokio::sync::oneshot::channel();
+            std::thread::Builder::new().name("ending".into()).spawn(move || {
+                service.wait();
+                // The receiver lives until this is sent.
+                let _ = sender.send(());
+            })?;
+            ended = Some(receiver);
+        }
+    }
+}
+
+/// Returns when the runs have ended; before the first signal, never.
+async fn over(ended: &mut Option<tokio::sync::oneshot::Receiver<()>>) {
+    match ended {
+        Some(ended) => {
+            let _ = ended.await;
+        }
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,100 @@
+//! The events of a run as a stream (server-sent events).
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures::Stream;
+use futures::stream;
+use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+
+use super::{ApiState, RunPath, blocking};
+use crate::event_log::{EventLog, LoggedEvent};
+use crate::observer;
+use crate::problem::Problem;
+
+/// Silence after which a comment is sent, so that both sides see that the connection lives.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// One reader of a run's events.
+struct Reader {
+    /// `None` if the events are no longer kept.
+    log: Option<(Arc<EventLog>, watch::Receiver<()>)>,
+    /// Number of the last event that was taken.
+    last: u64,
+    waiting: VecDeque<LoggedEvent>,
+    ended: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Reader {
+    async fn next(&mut self) -> Option<LoggedEvent> {
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Some(event);
+            }
+            if self.ended {
+                return None;
+            }
+            let (log, changed) = self.log.as_mut()?;
+            changed.mark_unchanged();
+            let batch = log.after(self.last);
+            self.ended = batch.ended;
+            let first = batch.events.first().map(|event| event.id);
+            if let (1.., Some(first)) = (batch.lost, first) {
+                let mut missed = observer::only("missed", &json!({ "events": batch.lost }));
+                missed.id = first - 1;
+                self.waiting.push_back(missed);
+            }
+            match batch.events.last() {
+                Some(last) => self.last = last.id,
+                None if self.ended => return None,
+                None => changed.changed().await.ok()?,
+            }
+            self.waiting.extend(batch.events);
+        }
+    }
+}
+
+/// The events from the one after `Last-Event-ID`, else from the oldest kept one, to the end of the run.
+pub(crate) async fn stream(
+    State(state): State<ApiState>,
+    RunPath(id): RunPath,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let permit = Arc::clone(&state.streams).try_acquire_owned().map_err(|_| {
+        let detail = "too many event streams are open; next: close some, or poll /intervals";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-streams", detail)
+    })?;
+    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0);
+    let reader = blocking(move || {
+        // The log first: a run that ends in between has its end in it.
+        let log = state.queue.log(&id);
+        let run = state.queue.run(&id)?;
+        let waiting = match log {
+            Some(_) => VecDeque::new(),
+            None => {
+                let end = json!({ "state": run.state, "reason": run.reason });
+                VecDeque::from([observer::only("end", &end)])
+            }
+        };
+        let ended = log.is_none();
+        let log = log.map(|log| {
+            let changed = log.watch();
+            (log, changed)
+        });
+        Ok(Reader { log, last, waiting, ended, _permit: permit })
+    })
+    .await?;
+    let events = stream::unfold(reader, |mut reader| async move {
+        let event = reader.next().await?;
+        let sent = Event::default().id(event.id.to_string()).event(event.kind).data(&*event.data);
+        Some((Ok(sent), reader))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+}

@@ -1,0 +1,84 @@
+//! One run of the service, on its own thread, with its own options, events, stop token and secrets.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use provision::RunId;
+use runner::{RunError, RunOptions, RunOutcome, StopToken};
+use store::State;
+use targets::Secrets;
+
+use crate::database::AskedState;
+use crate::event_log::EventLog;
+use crate::observer::Observer;
+use crate::options::RequestPolicy;
+use crate::policy;
+
+/// What a run needs from the service.
+pub(crate) struct Task {
+    /// Its id.
+    pub id: String,
+    /// The text of its experiment.
+    pub experiment: String,
+    /// Its keys.
+    pub secrets: Arc<dyn Secrets>,
+    /// Ends it.
+    pub stop: StopToken,
+    /// Receives its events.
+    pub log: Arc<EventLog>,
+}
+
+/// The file names below the service's directory.
+pub(crate) const RESULTS: &str = "results.sqlite";
+/// The journals.
+pub(crate) const JOURNAL: &str = "journal";
+
+/// Executes a run; returns how it ended, and why if not as planned.
+pub(crate) fn carry_out(
+    task: Task,
+    directory: &Path,
+    policy: &RequestPolicy,
+) -> (AskedState, Option<String>) {
+    let stop = task.stop.clone();
+    // A defect in one run must not leave its hosts occupied for ever.
+    match catch_unwind(AssertUnwindSafe(|| execute(task, directory, policy))) {
+        Ok(Ok(outcome)) => ended(&outcome),
+        Ok(Err(error)) => {
+            let state = if stop.is_requested() { AskedState::Interrupted } else { AskedState::Failed };
+            (state, Some(error.to_string()))
+        }
+        Err(_) => (AskedState::Failed, Some("the run failed by a defect of the service".to_owned())),
+    }
+}
+
+fn execute(task: Task, directory: &Path, policy: &RequestPolicy) -> Result<RunOutcome, RunError> {
+    // The policy applies when a run starts: it may have changed while the run waited, and so may links in paths.
+    let plan =
+        policy::plan(&task.experiment, policy).map_err(|faults| RunError::Usage(faults.to_string()))?;
+    let id: RunId = task.id.parse().map_err(|_| RunError::Failure("the run's id is damaged".to_owned()))?;
+    let options = RunOptions {
+        id: Some(id),
+        results: Some(directory.join(RESULTS)),
+        journal: Some(directory.join(JOURNAL)),
+        command: "manometer serve".to_owned(),
+        ..RunOptions::new(directory.to_owned())
+    };
+    let observer = Arc::new(Observer(task.log));
+    runner::run(plan, &options, observer, &task.stop, task.secrets)
+}
+
+fn ended(outcome: &RunOutcome) -> (AskedState, Option<String>) {
+    let state = match outcome.record.state {
+        State::Finished => AskedState::Finished,
+        State::Interrupted => AskedState::Interrupted,
+        State::Failed | State::Pending | State::Running => AskedState::Failed,
+    };
+    let stopped = outcome.stopped.map(|reason| format!("stopped by {}", reason.name()));
+    let left = match outcome.left_behind.is_empty() {
+        true => None,
+        false => Some(format!("left behind: {}", outcome.left_behind.join(", "))),
+    };
+    let reasons: Vec<String> = [outcome.failure.clone(), stopped, left].into_iter().flatten().collect();
+    (state, (!reasons.is_empty()).then(|| reasons.join("; ")))
+}

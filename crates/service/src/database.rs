@@ -1,0 +1,230 @@
+//! The service's own state: the runs that it was asked for, from the queue to their end.
+
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::Serialize;
+
+/// Version of the tables.
+const VERSION: i64 = 1;
+
+const TABLES: &str = "
+CREATE TABLE runs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    experiment TEXT NOT NULL,
+    hosts TEXT NOT NULL,
+    state TEXT NOT NULL,
+    asked TEXT NOT NULL,
+    started TEXT,
+    finished TEXT,
+    reason TEXT,
+    has_keys INTEGER NOT NULL,
+    idempotency_key TEXT UNIQUE,
+    digest BLOB NOT NULL
+);
+CREATE INDEX runs_by_state ON runs (state);
+PRAGMA user_version = 1;
+";
+
+const COLUMNS: &str = "number, id, name, hosts, state, asked, started, finished, reason, has_keys, digest";
+
+/// Progress of a run that the service was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AskedState {
+    /// It waits for its hosts.
+    Queued,
+    /// It runs.
+    Running,
+    /// It ran to its end.
+    Finished,
+    /// It ended early: by a request, or with the service.
+    Interrupted,
+    /// It could not run.
+    Failed,
+    /// It was taken from the queue.
+    Cancelled,
+}
+
+impl AskedState {
+    const ALL: [Self; 6] =
+        [Self::Queued, Self::Running, Self::Finished, Self::Interrupted, Self::Failed, Self::Cancelled];
+
+    /// Its name in the database and the API.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// A run that the service was asked for.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct AskedRun {
+    #[serde(skip)]
+    pub number: i64,
+    /// The id, also of the run in the results file.
+    pub id: String,
+    /// The experiment's name.
+    pub name: String,
+    /// The hosts that it occupies.
+    pub hosts: Vec<String>,
+    /// How far it got.
+    pub state: AskedState,
+    /// When it was posted.
+    pub asked: Timestamp,
+    /// When it started.
+    pub started: Option<Timestamp>,
+    /// When it ended.
+    pub finished: Option<Timestamp>,
+    /// Why it ended early or what it left behind, in one line.
+    pub reason: Option<String>,
+    /// Keys came with it, which are in memory only.
+    #[serde(skip)]
+    pub has_keys: bool,
+    /// Digest of what was posted.
+    #[serde(skip)]
+    pub digest: Vec<u8>,
+}
+
+/// A new run for the queue.
+pub(crate) struct NewRun<'a> {
+    pub id: &'a str,
+    pub name: &'a str,
+    pub experiment: &'a str,
+    pub hosts: &'a [String],
+    pub asked: Timestamp,
+    pub has_keys: bool,
+    pub idempotency_key: Option<&'a str>,
+    pub digest: &'a [u8],
+}
+
+/// `service.sqlite`.
+pub(crate) struct Database(Connection);
+
+impl Database {
+    /// Opens the file; creates it if absent.
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        let read = || -> rusqlite::Result<(Connection, i64)> {
+            let connection = Connection::open(path)?;
+            connection.busy_timeout(Duration::from_secs(10))?;
+            connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+            connection.pragma_update(None, "synchronous", "FULL")?;
+            let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+            Ok((connection, version))
+        };
+        let wrong = |why: String| format!("{}: {why}", path.display());
+        let (connection, version) = read().map_err(|error| wrong(error.to_string()))?;
+        match version {
+            0 => connection.execute_batch(TABLES).map_err(|error| wrong(error.to_string()))?,
+            VERSION => {}
+            newer => return Err(wrong(format!("a newer version of manometer wrote it (version {newer})"))),
+        }
+        Ok(Self(connection))
+    }
+
+    /// Adds a run to the end of the queue.
+    pub(crate) fn add(&self, run: &NewRun<'_>) -> rusqlite::Result<()> {
+        self.0.execute(
+            "INSERT INTO runs (id, name, experiment, hosts, state, asked, has_keys, idempotency_key, digest)
+             VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8)",
+            params![
+                run.id,
+                run.name,
+                run.experiment,
+                serde_json::to_string(run.hosts).unwrap_or_default(),
+                run.asked.to_string(),
+                run.has_keys,
+                run.idempotency_key,
+                run.digest,
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Marks a queued run as running.
+    pub(crate) fn begin(&self, id: &str, at: Timestamp) -> rusqlite::Result<()> {
+        let set = "UPDATE runs SET state = 'running', started = ?2 WHERE id = ?1 AND state = 'queued'";
+        self.0.execute(set, params![id, at.to_string()]).map(|_| ())
+    }
+
+    /// Marks a run as ended.
+    pub(crate) fn end(
+        &self,
+        id: &str,
+        state: AskedState,
+        reason: Option<&str>,
+        at: Timestamp,
+    ) -> rusqlite::Result<()> {
+        let set = "UPDATE runs SET state = ?2, reason = ?3, finished = ?4 WHERE id = ?1";
+        self.0.execute(set, params![id, state.name(), reason, at.to_string()]).map(|_| ())
+    }
+
+    /// A run by its id.
+    pub(crate) fn run(&self, id: &str) -> rusqlite::Result<Option<AskedRun>> {
+        self.one("id = ?1", id)
+    }
+
+    /// A run by the idempotency key that came with it.
+    pub(crate) fn by_key(&self, key: &str) -> rusqlite::Result<Option<AskedRun>> {
+        self.one("idempotency_key = ?1", key)
+    }
+
+    fn one(&self, condition: &str, value: &str) -> rusqlite::Result<Option<AskedRun>> {
+        let query = format!("SELECT {COLUMNS} FROM runs WHERE {condition}");
+        self.0.query_row(&query, [value], row).optional()
+    }
+
+    /// The text of a run's experiment.
+    pub(crate) fn experiment(&self, id: &str) -> rusqlite::Result<String> {
+        self.0.query_row("SELECT experiment FROM runs WHERE id = ?1", [id], |row| row.get(0))
+    }
+
+    /// The runs in a state, oldest first.
+    pub(crate) fn in_state(&self, state: AskedState) -> rusqlite::Result<Vec<AskedRun>> {
+        let query = format!("SELECT {COLUMNS} FROM runs WHERE state = ?1 ORDER BY number");
+        let mut statement = self.0.prepare_cached(&query)?;
+        statement.query_map([state.name()], row)?.collect()
+    }
+
+    /// Up to `limit` runs, newest first, older than the one with number `before`.
+    pub(crate) fn page(&self, before: i64, limit: u32) -> rusqlite::Result<Vec<AskedRun>> {
+        let query = format!("SELECT {COLUMNS} FROM runs WHERE number < ?1 ORDER BY number DESC LIMIT ?2");
+        let mut statement = self.0.prepare_cached(&query)?;
+        statement.query_map(params![before, limit], row)?.collect()
+    }
+}
+
+fn row(row: &Row<'_>) -> rusqlite::Result<AskedRun> {
+    let bad = |column: usize, why: String| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, why.into())
+    };
+    let time = |column: usize| -> rusqlite::Result<Option<Timestamp>> {
+        let text: Option<String> = row.get(column)?;
+        text.map(|text| text.parse().map_err(|_| bad(column, format!("{text:?} is no time")))).transpose()
+    };
+    let (hosts, state): (String, String) = (row.get(3)?, row.get(4)?);
+    let state = AskedState::ALL.into_iter().find(|known| known.name() == state);
+    Ok(AskedRun {
+        number: row.get(0)?,
+        id: row.get(1)?,
+        name: row.get(2)?,
+        hosts: serde_json::from_str(&hosts).map_err(|error| bad(3, error.to_string()))?,
+        state: state.ok_or_else(|| bad(4, "unknown state".to_owned()))?,
+        asked: time(5)?.ok_or_else(|| bad(5, "no time".to_owned()))?,
+        started: time(6)?,
+        finished: time(7)?,
+        reason: row.get(8)?,
+        has_keys: row.get(9)?,
+        digest: row.get(10)?,
+    })
+}

@@ -1,0 +1,141 @@
+//! The events of one run for any number of readers: bounded, and written without waiting for anybody.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+use tokio::sync::watch;
+
+/// Maximum number of events kept.
+const MAX_EVENTS: usize = 4096;
+/// Maximum size of their data.
+const MAX_BYTES: usize = 4 << 20;
+/// Events handed to a reader at once.
+const BATCH: usize = 64;
+
+/// One event.
+#[derive(Clone, Debug)]
+pub(crate) struct LoggedEvent {
+    /// Its number, from 1.
+    pub id: u64,
+    /// `state`, `message`, `interval`, `cell`, `end`.
+    pub kind: &'static str,
+    /// Its content, as JSON.
+    pub data: Arc<str>,
+}
+
+/// What a reader gets at once.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// The events after the last one that the reader had.
+    pub events: Vec<LoggedEvent>,
+    /// Number of events between that one and these, which are no longer kept.
+    pub lost: u64,
+    /// No further events follow these.
+    pub ended: bool,
+}
+
+/// The events of a run.
+#[derive(Debug)]
+pub(crate) struct EventLog {
+    kept: Mutex<Kept>,
+    changed: watch::Sender<()>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    events: VecDeque<LoggedEvent>,
+    bytes: usize,
+    last: u64,
+    ended: bool,
+}
+
+impl EventLog {
+    /// An empty log.
+    pub(crate) fn new() -> Self {
+        Self { kept: Mutex::default(), changed: watch::Sender::new(()) }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds an event; drops the oldest ones that no longer fit.
+    pub(crate) fn add(&self, kind: &'static str, data: &impl Serialize) {
+        self.push(kind, data, false);
+    }
+
+    /// Adds the last event.
+    pub(crate) fn end(&self, data: &impl Serialize) {
+        self.push("end", data, true);
+    }
+
+    fn push(&self, kind: &'static str, data: &impl Serialize, ended: bool) {
+        let data: Arc<str> = serde_json::to_string(data).unwrap_or_default().into();
+        let mut kept = self.kept();
+        if kept.ended {
+            return;
+        }
+        kept.last += 1;
+        kept.bytes += data.len();
+        let id = kept.last;
+        kept.events.push_back(LoggedEvent { id, kind, data });
+        while kept.events.len() > MAX_EVENTS || kept.bytes > MAX_BYTES {
+            let Some(oldest) = kept.events.pop_front() else { break };
+            kept.bytes -= oldest.data.len();
+        }
+        kept.ended = ended;
+        drop(kept);
+        self.changed.send_replace(());
+    }
+
+    /// Tells when there is something new.
+    pub(crate) fn watch(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// The next events after the one with number `last`; a number that was never given (by an earlier process, for
+    /// example) counts as none.
+    pub(crate) fn after(&self, last: u64) -> Batch {
+        let kept = self.kept();
+        let last = if last > kept.last { 0 } else { last };
+        let first = kept.events.front().map_or(kept.last + 1, |event| event.id);
+        let lost = first.saturating_sub(last + 1);
+        let skip = usize::try_from((last + 1).saturating_sub(first)).unwrap_or(usize::MAX);
+        let events: Vec<LoggedEvent> = kept.events.iter().skip(skip).take(BATCH).cloned().collect();
+        let reached = events.last().map_or(last.max(first - 1), |event| event.id);
+        Batch { events, lost, ended: kept.ended && reached == kept.last }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_continues_where_it_was_and_learns_what_it_missed() {
+        let log = EventLog::new();
+        (0..3).for_each(|number| log.add("message", &number));
+        let batch = log.after(1);
+        assert_eq!(batch.events.iter().map(|event| event.id).collect::<Vec<_>>(), [2, 3]);
+        assert!(batch.lost == 0 && !batch.ended);
+        assert!(log.after(3).events.is_empty());
+        assert_eq!(log.after(99).events.len(), 3, "a number of an earlier process");
+        (0..MAX_EVENTS).for_each(|number| log.add("message", &number));
+        let batch = log.after(1);
+        assert_eq!((batch.lost, batch.events[0].id), (2, 4));
+        log.end(&"finished");
+        log.add("message", &"too late");
+        let batch = log.after(MAX_EVENTS as u64 + 3);
+        assert!(batch.ended && batch.events.len() == 1 && batch.events[0].kind == "end");
+    }
+
+    #[test]
+    fn large_events_are_bounded_by_their_bytes() {
+        let log = EventLog::new();
+        let large = "x".repeat(1 << 20);
+        (0..10).for_each(|_| log.add("message", &large));
+        let batch = log.after(0);
+        assert!(batch.events.len() <= 4 && batch.lost >= 6, "{} kept", batch.events.len());
+    }
+}

@@ -1,0 +1,48 @@
+//! What the operator of a service decides.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::token::TokenDigest;
+
+/// Where the service reports what happens to it, one line each.
+pub type Notes = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// How a service runs.
+pub struct ServeOptions {
+    /// The address to listen on; port 0 for any free one.
+    pub listen: SocketAddr,
+    /// Directory of the service's state: `results.sqlite`, `journal/`, `service.sqlite`. Created for its owner only.
+    pub directory: PathBuf,
+    /// The token that every request must carry; required unless the address is a loopback one.
+    pub token: Option<TokenDigest>,
+    /// Names under which the service may be addressed, besides its own addresses and `localhost`.
+    pub host_names: Vec<String>,
+    /// What experiments in requests may use of this host.
+    pub policy: RequestPolicy,
+    /// Where the service reports what happens to it.
+    pub notes: Notes,
+}
+
+/// What experiments in requests may use of this host, besides its network.
+#[derive(Clone, Debug, Default)]
+pub struct RequestPolicy {
+    /// Directories and devices that targets of this host may use, with everything below them.
+    pub paths: Vec<PathBuf>,
+    /// Whether fleets may name programs to start: the launcher `command`, options and binaries of the others.
+    pub commands: bool,
+    /// Whether fleets may be processes of this host (the launcher `local`).
+    pub local: bool,
+}
+
+/// Why a service cannot start: one line, with what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// It is set up wrongly.
+    #[error("{0}")]
+    Usage(String),
+    /// The system refused something.
+    #[error("{0}")]
+    Failure(String),
+}

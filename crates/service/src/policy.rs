@@ -1,0 +1,191 @@
+//! What an experiment from a request may use of this host. What is refused is named with its place in the file.
+
+use std::net::IpAddr;
+use std::path::{Component, Path, PathBuf};
+
+use experiment::{
+    Cell, Diagnostics, Fleet, Launcher, Plan, RefusedField, Settings, SourceText, Target, TargetUrl, UrlForm,
+    bare_host,
+};
+
+use crate::options::RequestPolicy;
+
+/// Name of a request's experiment in messages.
+const FILE: &str = "experiment";
+
+/// The host name in the queue for loads of the service's own host.
+pub(crate) const THIS_HOST: &str = "this host";
+
+/// Parses an experiment without this process's environment and files, and applies the policy.
+///
+/// # Errors
+/// All faults of the experiment, or everything in it that is refused.
+pub(crate) fn plan(text: &str, policy: &RequestPolicy) -> Result<Plan, Diagnostics> {
+    let source = SourceText { file: FILE, text };
+    let read_hosts = |_: &str| Err("the service reads no files; write the hosts as a list".to_owned());
+    let settings = Settings { read_hosts: &read_hosts, ..Settings::of(targets::kinds()) };
+    let plan = experiment::parse(&source, &settings)?;
+    let refused = refused(&plan, policy);
+    match refused.is_empty() {
+        true => Ok(plan),
+        false => Err(experiment::refuse(&source, &refused)),
+    }
+}
+
+/// The hosts that a plan uses, as the queue names them.
+pub(crate) fn hosts(plan: &Plan) -> Vec<String> {
+    let mut hosts = match plan.fleet.as_ref().map(|fleet| &fleet.launcher) {
+        None | Some(Launcher::Local { .. }) => vec![THIS_HOST.to_owned()],
+        Some(Launcher::Ssh { hosts, .. } | Launcher::Command { hosts, .. }) => {
+            hosts.iter().map(|host| queue_name(host)).collect()
+        }
+        // Their schedulers decide which hosts are free.
+        Some(launcher @ (Launcher::Slurm { .. } | Launcher::Kubernetes(_))) => {
+            vec![launcher.word().to_owned()]
+        }
+    };
+    hosts.sort();
+    hosts.dedup();
+    hosts
+}
+
+fn queue_name(host: &str) -> String {
+    if is_this_host(host) { THIS_HOST.to_owned() } else { bare_host(host).to_ascii_lowercase() }
+}
+
+fn is_this_host(host: &str) -> bool {
+    let bare = bare_host(host);
+    let address = bare.parse::<IpAddr>().map(|address| address.to_canonical());
+    address.is_ok_and(|address| address.is_loopback() || address.is_unspecified())
+        || bare.eq_ignore_ascii_case("localhost")
+}
+
+fn refused(plan: &Plan, policy: &RequestPolicy) -> Vec<RefusedField> {
+    let mut refused = Vec::new();
+    if plan.results.is_some() {
+        let hint = "take it out: the service keeps all results in its own file";
+        refused.push(field(&["results"], "results: names a file of the service's host", hint));
+    }
+    if let Some(fleet) = &plan.fleet {
+        refused.extend(refused_launcher(&fleet.launcher, policy));
+    }
+    for cell in &plan.cells {
+        refused.extend(refused_job(cell));
+        refused.extend(refused_options(&cell.target));
+        if on_this_host(plan.fleet.as_ref()) {
+            refused.extend(refused_path(&cell.target, plan.fleet.is_some(), policy));
+        }
+    }
+    refused
+}
+
+fn field(path: &[&str], text: impl Into<String>, hint: impl Into<String>) -> RefusedField {
+    let path = path.iter().map(|key| (*key).to_owned()).collect();
+    RefusedField { path, text: text.into(), hint: hint.into() }
+}
+
+/// Whether some of the load may come from this host.
+fn on_this_host(fleet: Option<&Fleet>) -> bool {
+    match fleet.map(|fleet| &fleet.launcher) {
+        None | Some(Launcher::Local { .. } | Launcher::Command { .. }) => true,
+        Some(Launcher::Ssh { hosts, .. }) => hosts.iter().any(|host| is_this_host(host)),
+        Some(Launcher::Slurm { .. } | Launcher::Kubernetes(_)) => false,
+    }
+}
+
+fn refused_launcher(launcher: &Launcher, policy: &RequestPolicy) -> Option<RefusedField> {
+    const ALLOW: &str = "ask the operator to start the service with --allow-command";
+    let starts = |path: &[&str], what: &str| {
+        (!policy.commands).then(|| field(path, format!("{what} can start any program here"), ALLOW))
+    };
+    match launcher {
+        Launcher::Local { .. } => (!policy.local).then(|| {
+            let hint = "ask the operator to start the service with --allow-local";
+            field(&["fleet", "local"], "processes of the service's host are not allowed", hint)
+        }),
+        Launcher::Command { .. } => starts(&["fleet", "command"], "a command"),
+        // ProxyCommand of ssh and prologs of Slurm are commands of this host.
+        Launcher::Ssh { options, .. } if !options.is_empty() => {
+            starts(&["fleet", "ssh_options"], "an option of ssh")
+        }
+        Launcher::Slurm { options, .. } if !options.is_empty() => {
+            starts(&["fleet", "slurm", "options"], "an option of Slurm")
+        }
+        Launcher::Ssh { binary: Some(_), .. } => starts(&["fleet", "binary"], "another binary"),
+        Launcher::Slurm { binary: Some(_), .. } => starts(&["fleet", "slurm", "binary"], "another binary"),
+        Launcher::Ssh { .. } | Launcher::Slurm { .. } | Launcher::Kubernetes(_) => None,
+    }
+}
+
+/// A job names files to read and write in many of its keys.
+fn refused_job(cell: &Cell) -> Option<RefusedField> {
+    cell.workload.stream()?;
+    let hint = "write the workload's ops and sizes instead, or run it with `manometer run`";
+    let path = ["workloads", &cell.workload_name, "job"];
+    Some(field(&path, "the service does not take jobs, which may name any file", hint))
+}
+
+/// Options that make this host read its own files.
+fn refused_options(target: &Target) -> Vec<RefusedField> {
+    let Some(kind) = targets::kind_of(&target.url) else { return Vec::new() };
+    let given = kind.options.iter().filter(|help| help.reads_file && target.option(help.name).is_some());
+    let refuse = |name: &str| {
+        let hint = "take it out; keys go into \"keys\" of the JSON body";
+        field(&["targets", &target.name, name], format!("{name} reads files of the service's host"), hint)
+    };
+    given.map(|help| refuse(help.name)).collect()
+}
+
+/// A path of this host that is not below an allowed one.
+fn refused_path(target: &Target, substituted: bool, policy: &RequestPolicy) -> Option<RefusedField> {
+    let refuse = |text: String, hint: &str| Some(field(&["targets", &target.name], text, hint));
+    let url = match TargetUrl::parse(targets::kinds(), &target.url) {
+        Ok(url) if url.kind().form == UrlForm::Path => url,
+        Ok(_) => return None,
+        Err(_) => return refuse("the target's URL cannot be read".to_owned(), "write it without variables"),
+    };
+    let own = target.option("directory").map(|name| Path::new(url.path()).join(name));
+    let paths = [Some(PathBuf::from(url.path())), own];
+    for path in paths.into_iter().flatten() {
+        let text = path.display().to_string();
+        if substituted && text.contains('{') {
+            return refuse(
+                format!("{text} differs by host"),
+                "write a path without {…} for the service's host",
+            );
+        }
+        if !is_allowed(&path, &policy.paths) {
+            let hint = "ask the operator to start the service with --allow-path DIRECTORY";
+            return refuse(format!("{text} is not among the paths allowed on the service's host"), hint);
+        }
+    }
+    None
+}
+
+/// Whether a path, with all symbolic links and `..` resolved, is an allowed one or below one.
+fn is_allowed(path: &Path, allowed: &[PathBuf]) -> bool {
+    let Some(path) = resolved(path) else { return false };
+    allowed.iter().filter_map(|allowed| allowed.canonicalize().ok()).any(|allowed| path.starts_with(allowed))
+}
+
+/// The path without symbolic links; what does not exist yet stays as written, and must not lead upwards.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let mut rest = Vec::new();
+    let mut existing = path;
+    loop {
+        match existing.canonicalize() {
+            Ok(found) => return Some(rest.iter().rev().fold(found, |path, name| path.join(name))),
+            // A dangling link could lead anywhere once its destination exists.
+            Err(_) if existing.symlink_metadata().is_ok() => return None,
+            Err(_) => {
+                let Some(Component::Normal(name)) = existing.components().next_back() else { return None };
+                rest.push(name.to_owned());
+                existing = existing.parent()?;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "policy_tests.rs"]
+mod tests;

@@ -1,0 +1,80 @@
+//! What requests may and may not use.
+
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+const LOAD: &str = "workloads: {w: {ops: read}}\n";
+
+fn faults(text: &str, policy: &RequestPolicy) -> Vec<(usize, usize, String)> {
+    match plan(text, policy) {
+        Ok(_) => Vec::new(),
+        Err(found) => found.faults.into_iter().map(|fault| (fault.line, fault.column, fault.text)).collect(),
+    }
+}
+
+#[test]
+fn nothing_of_this_host_is_used_unless_it_is_allowed() {
+    let none = RequestPolicy::default();
+    let sim = "targets: {t: 'sim:?latency=1ms'}\n";
+    for (text, line, said) in [
+        (format!("{LOAD}targets:\n  t: file:///etc\n"), 3, "not among the paths"),
+        (format!("{LOAD}targets:\n  t: block:///dev/vda\n"), 3, "not among the paths"),
+        (format!("{LOAD}{sim}results: /tmp/x.sqlite\n"), 3, "names a file"),
+        (format!("{LOAD}{sim}fleet:\n  local: 2\n"), 4, "not allowed"),
+        (format!("{LOAD}{sim}fleet:\n  command: {{hosts: [a], command: [sh, -c, x]}}\n"), 4, "any program"),
+        (format!("{LOAD}{sim}fleet:\n  hosts: [a]\n  ssh_options: ['-oProxyCommand=x']\n"), 5, "any program"),
+        (format!("{LOAD}{sim}fleet:\n  hosts: '@/etc/passwd'\n"), 4, "reads no files"),
+        (format!("{LOAD}targets:\n  t: 's3://b?endpoint=http://h&tls_ca=/etc/passwd'\n"), 3, "tls_ca reads"),
+        (format!("{LOAD}targets: {{t: 'null:'}}\nname: ${{env:PATH}}\n"), 3, "PATH"),
+    ] {
+        let found = faults(&text, &none);
+        assert_eq!(found.len(), 1, "{text}: {found:?}");
+        assert!(found[0].0 == line && found[0].2.contains(said), "{text}: {found:?}");
+    }
+    assert_eq!(faults(&format!("{LOAD}{sim}"), &none), []);
+}
+
+#[test]
+fn paths_are_compared_without_links_and_dots() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    let (inside, outside) = (root.join("in"), root.join("out"));
+    [&inside, &outside].into_iter().for_each(|path| std::fs::create_dir(path).unwrap());
+    symlink(&outside, inside.join("link")).unwrap();
+    symlink(root.join("nowhere"), inside.join("dangling")).unwrap();
+    let allowed = [inside.clone()];
+    for (path, expected) in [
+        ("in", true),
+        ("in/new/deeper", true),
+        ("out", false),
+        ("in/../out", false),
+        ("in/link", false),
+        ("in/link/x", false),
+        ("in/dangling", false),
+        ("in/dangling/x", false),
+        ("in/new/../../out", false),
+        ("innermost", false),
+    ] {
+        assert_eq!(is_allowed(&root.join(path), &allowed), expected, "{path}");
+    }
+    let policy = RequestPolicy { paths: allowed.to_vec(), ..RequestPolicy::default() };
+    let text = |url: String| format!("{LOAD}targets: {{t: 'file://{url}'}}\n");
+    assert_eq!(faults(&text(inside.display().to_string()), &policy), []);
+    let through_name = text(format!("{}?directory=link", inside.display()));
+    assert!(faults(&through_name, &policy)[0].2.contains("not among"), "the link leads out");
+}
+
+#[test]
+fn the_queue_knows_the_hosts_of_a_plan() {
+    let policy = RequestPolicy { commands: true, local: true, ..RequestPolicy::default() };
+    for (fleet, expected) in [
+        ("", &[THIS_HOST][..]),
+        ("fleet: {local: 2}", &[THIS_HOST]),
+        ("fleet: {hosts: [me@B:22, a]}", &["a", "b"]),
+        ("fleet: {hosts: [127.0.0.1, localhost]}", &[THIS_HOST]),
+    ] {
+        let text = format!("{LOAD}targets: {{t: 'null:'}}\n{fleet}\n");
+        assert_eq!(hosts(&plan(&text, &policy).unwrap()), expected, "{fleet}");
+    }
+}

@@ -1,0 +1,113 @@
+//! Errors of the API: problem details (RFC 9457).
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use experiment::Diagnostics;
+use serde::Serialize;
+
+/// An error that a client receives as `application/problem+json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Problem {
+    /// No page describes problems: `about:blank`, as the RFC defines it.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The status in words.
+    title: &'static str,
+    status: u16,
+    /// The kind of problem; never changes.
+    code: &'static str,
+    /// What is wrong, and what to do next.
+    detail: String,
+    /// Each fault of an experiment.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    faults: Vec<FaultView>,
+    /// Number of further faults.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_faults: usize,
+}
+
+/// A fault of an experiment.
+#[derive(Debug, Serialize)]
+struct FaultView {
+    line: usize,
+    column: usize,
+    length: usize,
+    text: String,
+    hint: String,
+    source_line: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+impl Problem {
+    /// A problem with a status, a code and one line.
+    pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            kind: "about:blank",
+            title: status.canonical_reason().unwrap_or("Error"),
+            status: status.as_u16(),
+            code,
+            detail: detail.into(),
+            faults: Vec::new(),
+            more_faults: 0,
+        }
+    }
+
+    /// The request is malformed.
+    pub(crate) fn bad_request(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, detail)
+    }
+
+    /// There is no such run.
+    pub(crate) fn no_run(id: &str) -> Self {
+        let detail = format!("there is no run {id:?}; next: GET /api/v3/runs lists all");
+        Self::new(StatusCode::NOT_FOUND, "no-such-run", detail)
+    }
+
+    /// Something failed in the service.
+    pub(crate) fn internal(detail: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failure", detail.to_string())
+    }
+
+    /// The experiment has faults, or uses what the service does not allow.
+    pub(crate) fn faults(faults: Diagnostics) -> Self {
+        let count = faults.faults.len() + faults.more;
+        let detail = match (count, faults.faults.first()) {
+            (1, Some(fault)) => format!("line {}: {}; {}", fault.line, fault.text, fault.hint),
+            _ => format!("the experiment has {count} faults"),
+        };
+        let views = faults.faults.into_iter().map(|fault| FaultView {
+            line: fault.line,
+            column: fault.column,
+            length: fault.length,
+            text: fault.text,
+            hint: fault.hint,
+            source_line: fault.source_line,
+            note: fault.note,
+        });
+        Self {
+            faults: views.collect(),
+            more_faults: faults.more,
+            ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "experiment", detail)
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let kind = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

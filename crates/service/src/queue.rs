@@ -1,0 +1,340 @@
+//! The runs of a service: a queue per set of hosts, those under way, and the events of the recent ones.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use axum::http::StatusCode;
+use provision::RunId;
+use runner::timestamp::now;
+use runner::{StopReason, StopToken};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use store::{State, Store};
+use targets::HeldSecrets;
+
+use crate::body::GivenExperiment;
+use crate::carry_out::{self, JOURNAL, RESULTS, Task};
+use crate::database::{AskedRun, AskedState, Database, NewRun};
+use crate::event_log::EventLog;
+use crate::options::{Notes, RequestPolicy};
+use crate::policy;
+use crate::problem::Problem;
+
+/// Maximum number of runs that wait.
+const MAX_QUEUED: usize = 1000;
+/// Maximum number of runs under way; each has threads, connections and memory of its own.
+const MAX_RUNNING: usize = 32;
+/// Number of ended runs whose events are kept.
+const KEPT_LOGS: usize = 32;
+
+/// The runs of a service.
+pub(crate) struct RunQueue {
+    directory: PathBuf,
+    policy: RequestPolicy,
+    notes: Notes,
+    database: Mutex<Database>,
+    shared: Mutex<Shared>,
+    /// A run has ended.
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct Shared {
+    running: BTreeMap<String, Running>,
+    /// Keys of the runs that wait.
+    keys: BTreeMap<String, HeldSecrets>,
+    /// Events of the runs that wait, run, or ended recently.
+    logs: BTreeMap<String, Arc<EventLog>>,
+    /// Those that ended, oldest first.
+    ended: VecDeque<String>,
+    closing: bool,
+}
+
+struct Running {
+    hosts: Vec<String>,
+    stop: StopToken,
+}
+
+/// A run that was posted.
+pub(crate) struct Posted {
+    pub run: AskedRun,
+    /// False if an earlier request with the same idempotency key posted it.
+    pub new: bool,
+}
+
+fn broken(error: rusqlite::Error) -> Problem {
+    Problem::internal(format!("service.sqlite: {error}"))
+}
+
+impl RunQueue {
+    /// Opens the state of an earlier service, if any. Runs that it did not end are marked as interrupted.
+    ///
+    /// # Errors
+    /// The files cannot be read or written: one line.
+    pub(crate) fn open(directory: &Path, policy: RequestPolicy, notes: Notes) -> Result<Arc<Self>, String> {
+        let database = Database::open(&directory.join("service.sqlite"))?;
+        let queue = Self {
+            directory: directory.to_owned(),
+            policy,
+            notes,
+            database: Mutex::new(database),
+            shared: Mutex::default(),
+            ended: Condvar::new(),
+        };
+        queue.recover().map_err(|error| format!("service.sqlite: {error}"))?;
+        Ok(Arc::new(queue))
+    }
+
+    fn recover(&self) -> rusqlite::Result<()> {
+        let database = self.database();
+        for run in database.in_state(AskedState::Running)? {
+            let journal = self.directory.join(JOURNAL);
+            let left = match journal.join(format!("{}.jsonl", run.id)).exists() {
+                true => format!(
+                    "; next: `manometer cleanup --journal-dir {}` removes what it left",
+                    journal.display()
+                ),
+                false => String::new(),
+            };
+            let reason = format!("the service ended while it ran{left}");
+            (self.notes)(&format!("run {} of {}: interrupted: {reason}", run.id, run.name));
+            database.end(&run.id, AskedState::Interrupted, Some(&reason), now())?;
+            // Absent if the run had not begun to measure.
+            if let Ok(store) = Store::open_existing(&self.directory.join(RESULTS))
+                && store.run(&run.id).is_ok_and(|record| record.state == State::Running)
+                && let Err(error) = store.finish_run(&run.id, State::Interrupted, now())
+            {
+                (self.notes)(&error.to_string());
+            }
+        }
+        for run in database.in_state(AskedState::Queued)? {
+            if run.has_keys {
+                let reason =
+                    "the service ended before it started, and keys are not kept; next: post it again";
+                database.end(&run.id, AskedState::Interrupted, Some(reason), now())?;
+            } else {
+                self.shared().logs.insert(run.id, new_log());
+            }
+        }
+        Ok(())
+    }
+
+    fn database(&self) -> MutexGuard<'_, Database> {
+        self.database.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What requests may use of this host.
+    pub(crate) fn policy(&self) -> &RequestPolicy {
+        &self.policy
+    }
+
+    /// The results file of all runs.
+    pub(crate) fn results(&self) -> PathBuf {
+        self.directory.join(RESULTS)
+    }
+
+    /// Adds an experiment to the queue, unless a request with the same idempotency key did.
+    pub(crate) fn post(
+        self: &Arc<Self>,
+        given: GivenExperiment,
+        idempotency_key: Option<&str>,
+    ) -> Result<Posted, Problem> {
+        let digest = digest(&given);
+        let plan = policy::plan(&given.text, &self.policy).map_err(Problem::faults)?;
+        let mut shared = self.shared();
+        if let Some(key) = idempotency_key
+            && let Some(run) = self.database().by_key(key).map_err(broken)?
+        {
+            if run.digest != digest {
+                let detail = format!(
+                    "this Idempotency-Key belongs to run {}, which was posted with another body",
+                    run.id
+                );
+                let status = StatusCode::UNPROCESSABLE_ENTITY;
+                return Err(Problem::new(status, "idempotency-key", detail));
+            }
+            return Ok(Posted { run, new: false });
+        }
+        let unavailable =
+            |detail: &str| Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail));
+        if shared.closing {
+            return unavailable("the service is ending");
+        }
+        if self.database().in_state(AskedState::Queued).map_err(broken)?.len() >= MAX_QUEUED {
+            return unavailable("the queue is full; next: try again when runs have ended");
+        }
+        let (id, hosts) = (RunId::random().to_string(), policy::hosts(&plan));
+        let new = NewRun {
+            id: &id,
+            name: &plan.name,
+            experiment: &given.text,
+            hosts: &hosts,
+            asked: now(),
+            has_keys: !given.keys.is_empty(),
+            idempotency_key,
+            digest: &digest,
+        };
+        self.database().add(&new).map_err(broken)?;
+        shared.logs.insert(id.clone(), new_log());
+        shared.keys.insert(id.clone(), given.keys.into_iter().collect());
+        drop(shared);
+        self.start_ready();
+        Ok(Posted { run: self.run(&id)?, new: true })
+    }
+
+    /// A run.
+    pub(crate) fn run(&self, id: &str) -> Result<AskedRun, Problem> {
+        self.database().run(id).map_err(broken)?.ok_or_else(|| Problem::no_run(id))
+    }
+
+    /// A page of runs, newest first, after the run with the id `after`.
+    pub(crate) fn page(&self, after: Option<&str>, limit: u32) -> Result<Vec<AskedRun>, Problem> {
+        let before = match after {
+            Some(id) => self.run(id)?.number,
+            None => i64::MAX,
+        };
+        self.database().page(before, limit).map_err(broken)
+    }
+
+    /// The events of a run; `None` if it ended long ago or in an earlier process.
+    pub(crate) fn log(&self, id: &str) -> Option<Arc<EventLog>> {
+        self.shared().logs.get(id).cloned()
+    }
+
+    /// Ends a run: takes it from the queue, or lets its measurement end with the current interval; asked again, stops it
+    /// at once. An ended run stays as it is.
+    pub(crate) fn stop(&self, id: &str) -> Result<AskedRun, Problem> {
+        let mut shared = self.shared();
+        if let Some(running) = shared.running.get(id) {
+            match running.stop.is_requested() {
+                false => running.stop.finish(StopReason::Caller),
+                true => running.stop.stop(StopReason::Caller),
+            }
+        } else if self.run(id)?.state == AskedState::Queued {
+            let reason = "taken from the queue by a request";
+            self.database().end(id, AskedState::Cancelled, Some(reason), now()).map_err(broken)?;
+            conclude(&mut shared, id, AskedState::Cancelled, Some(reason));
+        }
+        drop(shared);
+        self.run(id)
+    }
+
+    /// Starts every run whose hosts are free. Those that wait for a host keep their order.
+    pub(crate) fn start_ready(self: &Arc<Self>) {
+        let mut shared = self.shared();
+        if shared.closing {
+            return;
+        }
+        let queued = match self.database().in_state(AskedState::Queued) {
+            Ok(queued) => queued,
+            Err(error) => return (self.notes)(&format!("service.sqlite: {error}")),
+        };
+        let mut busy: BTreeSet<String> =
+            shared.running.values().flat_map(|running| running.hosts.iter().cloned()).collect();
+        for run in queued {
+            let free = run.hosts.iter().all(|host| !busy.contains(host));
+            busy.extend(run.hosts.iter().cloned());
+            if free
+                && shared.running.len() < MAX_RUNNING
+                && let Err(why) = self.start(&mut shared, run)
+            {
+                (self.notes)(&why);
+            }
+        }
+    }
+
+    fn start(self: &Arc<Self>, shared: &mut Shared, run: AskedRun) -> Result<(), String> {
+        let failed = |error: rusqlite::Error| format!("service.sqlite: {error}");
+        let experiment = self.database().experiment(&run.id).map_err(failed)?;
+        self.database().begin(&run.id, now()).map_err(failed)?;
+        let AskedRun { id, hosts, name, .. } = run;
+        let log = Arc::clone(shared.logs.entry(id.clone()).or_insert_with(new_log));
+        log.add("state", &json!({ "state": AskedState::Running }));
+        let secrets = Arc::new(shared.keys.remove(&id).unwrap_or_default());
+        let stop = StopToken::new();
+        shared.running.insert(id.clone(), Running { hosts, stop: stop.clone() });
+        let task = Task { id: id.clone(), experiment, secrets, stop, log };
+        let (queue, own) = (Arc::clone(self), id.clone());
+        let thread = std::thread::Builder::new().name(format!("run-{id}"));
+        let started = thread.spawn(move || {
+            let (state, reason) = carry_out::carry_out(task, &queue.directory, &queue.policy);
+            queue.end(&own, &name, state, reason.as_deref());
+        });
+        if let Err(error) = started {
+            shared.running.remove(&id);
+            let reason = format!("no thread could be started: {error}");
+            self.database().end(&id, AskedState::Failed, Some(&reason), now()).map_err(failed)?;
+            conclude(shared, &id, AskedState::Failed, Some(&reason));
+        }
+        Ok(())
+    }
+
+    fn end(self: &Arc<Self>, id: &str, name: &str, state: AskedState, reason: Option<&str>) {
+        let mut shared = self.shared();
+        let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        (self.notes)(&format!("run {id} of {name}: {}{because}", state.name()));
+        if let Err(error) = self.database().end(id, state, reason, now()) {
+            (self.notes)(&format!("service.sqlite: {error}"));
+        }
+        shared.running.remove(id);
+        conclude(&mut shared, id, state, reason);
+        drop(shared);
+        self.ended.notify_all();
+        self.start_ready();
+    }
+
+    /// Starts no further runs and ends those under way: with their current interval, or at once.
+    pub(crate) fn close(&self, reason: StopReason, at_once: bool) {
+        let mut shared = self.shared();
+        shared.closing = true;
+        for running in shared.running.values() {
+            match at_once {
+                false => running.stop.finish(reason),
+                true => running.stop.stop(reason),
+            }
+        }
+    }
+
+    /// Waits until no run is under way.
+    pub(crate) fn wait(&self) {
+        let mut shared = self.shared();
+        while !shared.running.is_empty() {
+            shared = self.ended.wait(shared).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+fn new_log() -> Arc<EventLog> {
+    let log = EventLog::new();
+    log.add("state", &json!({ "state": AskedState::Queued }));
+    Arc::new(log)
+}
+
+/// Ends the events of a run; the oldest ended ones are dropped.
+fn conclude(shared: &mut Shared, id: &str, state: AskedState, reason: Option<&str>) {
+    shared.keys.remove(id);
+    if let Some(log) = shared.logs.get(id) {
+        log.end(&json!({ "state": state, "reason": reason }));
+    }
+    shared.ended.push_back(id.to_owned());
+    if shared.ended.len() > KEPT_LOGS
+        && let Some(oldest) = shared.ended.pop_front()
+    {
+        shared.logs.remove(&oldest);
+    }
+}
+
+/// Digest of what identifies a request; secrets are left out.
+fn digest(given: &GivenExperiment) -> Vec<u8> {
+    let mut digest = Sha256::new();
+    digest.update(given.text.as_bytes());
+    for (target, key) in &given.keys {
+        digest.update(format!("\0{target}\0{}", key.id));
+    }
+    digest.finalize().to_vec()
+}

@@ -1,0 +1,131 @@
+//! A running service.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runner::StopReason;
+use rustix::fs::{FlockOperation, flock};
+use tokio::runtime::Runtime;
+
+use crate::access::Access;
+use crate::api;
+use crate::options::{ServeOptions, ServiceError};
+use crate::queue::RunQueue;
+use crate::server;
+
+/// Threads for requests; runs have their own.
+const THREADS: usize = 2;
+/// Threads for reading results; further requests wait.
+const READERS: usize = 8;
+/// Time for responses under way when the service ends.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A running service. Dropping it ends its connections; [`Service::close`] and [`Service::wait`] end its runs first.
+pub struct Service {
+    address: SocketAddr,
+    queue: Arc<RunQueue>,
+    runtime: Option<Runtime>,
+    /// Held so that no other service uses the directory.
+    _lock: File,
+}
+
+impl Service {
+    /// Opens the state, starts what waits in the queue, and listens.
+    ///
+    /// # Errors
+    /// It is set up wrongly, or the system refuses; nothing keeps running then.
+    pub fn start(options: ServeOptions) -> Result<Self, ServiceError> {
+        if options.token.is_none() && !options.listen.ip().is_loopback() {
+            return Err(ServiceError::Usage(format!(
+                "--listen {}: other hosts can reach this address, so a token is required; next: give --token-file FILE, or \
+                 listen on 127.0.0.1",
+                options.listen
+            )));
+        }
+        let lock = take(&options.directory)?;
+        let directory =
+            options.directory.canonicalize().map_err(|error| failure(&options.directory, &error))?;
+        let listener = TcpListener::bind(options.listen).and_then(|listener| {
+            listener.set_nonblocking(true)?;
+            Ok((listener.local_addr()?, listener))
+        });
+        let (address, listener) = listener.map_err(|error| {
+            ServiceError::Failure(format!(
+                "cannot listen on {}: {error}; next: --listen ADDRESS:PORT",
+                options.listen
+            ))
+        })?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .max_blocking_threads(READERS)
+            .thread_name("service")
+            .enable_all()
+            .build()
+            .map_err(|error| ServiceError::Failure(format!("no threads could be started: {error}")))?;
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)
+                .map_err(|error| ServiceError::Failure(error.to_string()))?
+        };
+        let queue =
+            RunQueue::open(&directory, options.policy, options.notes).map_err(ServiceError::Failure)?;
+        let host_names = options.host_names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        let access = Access { token: options.token, host_names };
+        runtime.spawn(server::attend(listener, api::router(Arc::clone(&queue), Arc::new(access))));
+        queue.start_ready();
+        Ok(Self { address, queue, runtime: Some(runtime), _lock: lock })
+    }
+
+    /// The listening address.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Starts no further runs and ends those under way: with their current interval, or at once. What waits in the queue
+    /// stays there for the next service.
+    pub fn close(&self, reason: StopReason, at_once: bool) {
+        self.queue.close(reason, at_once);
+    }
+
+    /// Waits until no run is under way.
+    pub fn wait(&self) {
+        self.queue.wait();
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(FAREWELL);
+        }
+    }
+}
+
+fn failure(directory: &Path, error: &dyn std::fmt::Display) -> ServiceError {
+    ServiceError::Failure(format!("--directory {}: {error}", directory.display()))
+}
+
+/// Creates the directory if absent, and makes sure that nobody else reads or uses it.
+fn take(directory: &Path) -> Result<File, ServiceError> {
+    let wrong = |error: std::io::Error| failure(directory, &error);
+    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(wrong)?;
+    let mode = directory.metadata().map_err(wrong)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(ServiceError::Usage(format!(
+            "--directory {0}: others can use it (mode {1:o}); next: chmod 700 {0}",
+            directory.display(),
+            mode & 0o777
+        )));
+    }
+    let lock =
+        OpenOptions::new().create(true).write(true).truncate(false).mode(0o600).open(directory.join("lock"));
+    let lock = lock.map_err(wrong)?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+        ServiceError::Usage(format!("--directory {}: another service uses it", directory.display()))
+    })?;
+    Ok(lock)
+}
