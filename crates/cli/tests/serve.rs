@@ -233,3 +233,43 @@ fn fifty_readers_and_one_that_never_reads_hold_nothing_up() {
     drop(silent);
     wait_until("a free service", || served.get("/api/v3/runs").status == 200);
 }
+
+#[test]
+fn metrics_show_the_runs_under_way_and_no_others() {
+    let directory = directory();
+    let served = Served::start(&directory, &[]);
+    let scrape = || {
+        let answer = served.get("/metrics");
+        assert!(answer.status == 200 && answer.head.contains("application/openmetrics-text"), "{answer:?}");
+        assert!(answer.body.ends_with("# EOF\n"), "{answer:?}");
+        answer.body
+    };
+    let idle = scrape();
+    assert!(idle.contains("manometer_queue_length 0") && idle.contains("manometer_running_runs 0"), "{idle}");
+    let experiment = LONG.replace("name: long", "name: 'say \"hi\"'");
+    let (running, waiting) = (served.run(&experiment), served.run(LONG));
+    served.wait_for_intervals(&running, 2);
+    let busy = scrape();
+    assert!(busy.contains("manometer_queue_length 1") && busy.contains("manometer_running_runs 1"), "{busy}");
+    let labels = format!(
+        "{{run=\"{running}\",experiment=\"say \\\"hi\\\"\",cell=\"0\",stage=\"measure\",operation=\"read\""
+    );
+    let value = |name: &str, more: &str| -> f64 {
+        let start = format!("manometer_{name}{labels}{more}}} ");
+        let line = busy.lines().find_map(|line| line.strip_prefix(&start));
+        line.unwrap_or_else(|| panic!("no {start} in {busy}")).parse().unwrap()
+    };
+    assert!((1.0..=1000.0).contains(&value("operations_per_second", "")));
+    assert!((4096.0..=4096e3).contains(&value("bytes_per_second", "")));
+    assert_eq!(value("interval_failed_operations", ""), 0.0);
+    let (median, max) = (
+        value("response_time_seconds", ",quantile=\"0.5\""),
+        value("response_time_seconds", ",quantile=\"1\""),
+    );
+    assert!(0.0 < median && median <= max, "{median} {max}");
+    served.request("DELETE", &format!("/api/v3/runs/{waiting}"), "", "");
+    served.request("POST", &format!("/api/v3/runs/{running}/stop"), "", "");
+    assert_eq!(end(&served.all_events(&running)).data["state"], "interrupted");
+    let after = scrape();
+    assert!(after.contains("manometer_queue_length 0") && !after.contains(&running), "{after}");
+}

@@ -9,6 +9,7 @@ use runner::{RunError, RunOptions, RunOutcome, StopToken};
 use store::State;
 use targets::Secrets;
 
+use crate::current::Current;
 use crate::database::AskedState;
 use crate::event_log::EventLog;
 use crate::observer::Observer;
@@ -27,6 +28,8 @@ pub(crate) struct Task {
     pub stop: StopToken,
     /// Receives its events.
     pub log: Arc<EventLog>,
+    /// Receives its latest intervals.
+    pub current: Arc<Current>,
 }
 
 /// The file names below the service's directory.
@@ -64,7 +67,7 @@ fn execute(task: Task, directory: &Path, policy: &RequestPolicy) -> Result<RunOu
         command: "manometer serve".to_owned(),
         ..RunOptions::new(directory.to_owned())
     };
-    let observer = Arc::new(Observer(task.log));
+    let observer = Arc::new(Observer { log: task.log, current: task.current });
     runner::run(plan, &options, observer, &task.stop, task.secrets)
 }
 

@@ -8,10 +8,14 @@ use serde::Serialize;
 use serde_json::json;
 use store::CellRecord;
 
+use crate::current::Current;
 use crate::event_log::{EventLog, LoggedEvent};
 
-/// Writes a run's events to its log.
-pub(crate) struct Observer(pub Arc<EventLog>);
+/// Writes a run's events to its log, and its latest intervals to where samplers find them.
+pub(crate) struct Observer {
+    pub log: Arc<EventLog>,
+    pub current: Arc<Current>,
+}
 
 /// An interval of a stage.
 #[derive(Serialize)]
@@ -71,12 +75,26 @@ impl Events for Observer {
                     Severity::Warning => "warning",
                     Severity::Error => "error",
                 };
-                self.0.add("message", &json!({ "severity": severity, "text": text }));
+                self.log.add("message", &json!({ "severity": severity, "text": text }));
             }
             RunEvent::Interval { cell, stage, trial, interval } => {
-                self.0.add("interval", &view(cell, stage, trial, interval));
+                let points: Vec<SeriesPoint> = interval
+                    .ops
+                    .iter()
+                    .filter(|(_, stats)| !stats.is_empty())
+                    .map(|(op, stats)| SeriesPoint::of(interval, Some(*op), stats))
+                    .collect();
+                self.log.add("interval", &view(cell, stage, trial, interval, &points));
+                self.current.lock().cells.insert(cell, (stage.to_owned(), points));
             }
-            RunEvent::CellEnded(record) => self.0.add("cell", &ended(record)),
+            RunEvent::CellEnded(record) => {
+                self.log.add("cell", &ended(record));
+                let mut current = self.current.lock();
+                current.cells.remove(&record.index);
+                if let Some(result) = &record.result {
+                    current.ended = Some((record.index, result.verdict.validity));
+                }
+            }
             // The queue reports the start and the end, and experiments have no phases, rounds or steps.
             RunEvent::Began(_)
             | RunEvent::PhaseBegan { .. }
@@ -89,8 +107,13 @@ impl Events for Observer {
     }
 }
 
-fn view<'a>(cell: u32, stage: &'a str, trial: u32, interval: &Interval) -> IntervalView<'a> {
-    let ops = interval.ops.iter().filter(|(_, stats)| !stats.is_empty());
+fn view<'a>(
+    cell: u32,
+    stage: &'a str,
+    trial: u32,
+    interval: &Interval,
+    points: &[SeriesPoint],
+) -> IntervalView<'a> {
     IntervalView {
         cell,
         stage,
@@ -98,7 +121,7 @@ fn view<'a>(cell: u32, stage: &'a str, trial: u32, interval: &Interval) -> Inter
         interval: interval.index,
         start_s: interval.start_ns as f64 / 1e9,
         length_s: interval.length_ns as f64 / 1e9,
-        ops: ops.map(|(op, stats)| PointView::of(&SeriesPoint::of(interval, Some(*op), stats))).collect(),
+        ops: points.iter().map(PointView::of).collect(),
     }
 }
 

@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use axum::http::StatusCode;
+use metrics::SeriesPoint;
 use provision::RunId;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use store::{State, Store};
+use store::{State, Store, Validity};
 use targets::HeldSecrets;
 
 use crate::body::GivenExperiment;
 use crate::carry_out::{self, JOURNAL, RESULTS, Task};
+use crate::current::Current;
 use crate::database::{AskedRun, AskedState, Database, NewRun};
 use crate::event_log::EventLog;
 use crate::options::{Notes, RequestPolicy};
@@ -52,8 +54,35 @@ struct Shared {
 }
 
 struct Running {
+    name: String,
     hosts: Vec<String>,
     stop: StopToken,
+    current: Arc<Current>,
+}
+
+/// What a sampler sees: the queue's length, and the runs under way.
+pub(crate) struct Sampled {
+    pub queued: usize,
+    pub runs: Vec<SampledRun>,
+}
+
+/// A run under way.
+pub(crate) struct SampledRun {
+    pub id: String,
+    pub name: String,
+    /// The cells under way with their stage and the points of their last interval.
+    pub cells: Vec<(u32, String, Vec<SeriesPoint>)>,
+    /// The cell that ended last with a result, and its verdict.
+    pub ended: Option<(u32, Validity)>,
+}
+
+impl SampledRun {
+    /// The points of all cells, each with its cell and stage.
+    pub(crate) fn points(&self) -> impl Iterator<Item = (&u32, &String, &SeriesPoint)> {
+        self.cells
+            .iter()
+            .flat_map(|(cell, stage, points)| points.iter().map(move |point| (cell, stage, point)))
+    }
 }
 
 /// A run that was posted.
@@ -206,6 +235,25 @@ impl RunQueue {
         self.shared().logs.get(id).cloned()
     }
 
+    /// The queue and the runs under way as they are now.
+    pub(crate) fn sample(&self) -> Sampled {
+        let shared = self.shared();
+        let runs = shared.running.iter().map(|(id, running)| {
+            let current = running.current.lock();
+            let cells = current.cells.iter();
+            SampledRun {
+                id: id.clone(),
+                name: running.name.clone(),
+                cells: cells.map(|(cell, (stage, points))| (*cell, stage.clone(), points.clone())).collect(),
+                ended: current.ended,
+            }
+        });
+        let runs: Vec<SampledRun> = runs.collect();
+        // Those that wait, run, or ended recently have a log each.
+        let queued = shared.logs.len().saturating_sub(runs.len() + shared.ended.len());
+        Sampled { queued, runs }
+    }
+
     /// Ends a run: takes it from the queue, or lets its measurement end with the current interval; asked again, stops it
     /// at once. An ended run stays as it is.
     pub(crate) fn stop(&self, id: &str) -> Result<AskedRun, Problem> {
@@ -257,8 +305,11 @@ impl RunQueue {
         log.add("state", &json!({ "state": AskedState::Running }));
         let secrets = Arc::new(shared.keys.remove(&id).unwrap_or_default());
         let stop = StopToken::new();
-        shared.running.insert(id.clone(), Running { hosts, stop: stop.clone() });
-        let task = Task { id: id.clone(), experiment, secrets, stop, log };
+        let current = Arc::new(Current::default());
+        let running =
+            Running { name: name.clone(), hosts, stop: stop.clone(), current: Arc::clone(&current) };
+        shared.running.insert(id.clone(), running);
+        let task = Task { id: id.clone(), experiment, secrets, stop, log, current };
         let (queue, own) = (Arc::clone(self), id.clone());
         let thread = std::thread::Builder::new().name(format!("run-{id}"));
         let started = thread.spawn(move || {

@@ -1,7 +1,8 @@
-//! `/api/v3`: experiments and runs.
+//! `/api/v3`: experiments and runs; and `/metrics`.
 
 mod events;
 mod experiments;
+mod exposed;
 mod results;
 mod runs;
 
@@ -15,10 +16,12 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{get, post};
+use prometheus_client::registry::Registry;
 use provision::RunId;
 use tokio::sync::Semaphore;
 
 use crate::access::{Access, guard};
+use crate::exposition;
 use crate::problem::Problem;
 use crate::queue::RunQueue;
 
@@ -30,11 +33,13 @@ const MAX_STREAMS: usize = 256;
 pub(crate) struct ApiState {
     queue: Arc<RunQueue>,
     streams: Arc<Semaphore>,
+    registry: Arc<Registry>,
 }
 
 /// All routes, behind the access rules.
 pub(crate) fn router(queue: Arc<RunQueue>, access: Arc<Access>) -> Router {
-    let state = ApiState { queue, streams: Arc::new(Semaphore::new(MAX_STREAMS)) };
+    let registry = Arc::new(exposition::registry(&queue));
+    let state = ApiState { queue, streams: Arc::new(Semaphore::new(MAX_STREAMS)), registry };
     Router::new()
         .route("/api/v3/experiments/validate", post(experiments::validate))
         .route("/api/v3/runs", get(runs::list).post(runs::create))
@@ -44,6 +49,7 @@ pub(crate) fn router(queue: Arc<RunQueue>, access: Arc<Access>) -> Router {
         .route("/api/v3/runs/{id}/intervals", get(results::intervals))
         .route("/api/v3/runs/{id}/report", get(results::report))
         .route("/api/v3/runs/{id}/events", get(events::stream))
+        .route("/metrics", get(exposed::metrics))
         .fallback(async || {
             Problem::new(StatusCode::NOT_FOUND, "no-such-page", "there is nothing at this path")
         })
