@@ -61,7 +61,7 @@ impl<'a> OpenSite<'a> {
             own_cores: true,
             reactor: opening.reactor.to_string(),
             patience: opening.patience,
-            destroy: None,
+            destroy: Vec::new(),
             settled: Vec::new(),
         };
         let opened = only(host_group.open(vec![(HERE, order)]))?;

@@ -104,18 +104,20 @@ impl Again {
 pub struct DataSet {
     shape: DataShape,
     extents: Vec<Extent>,
+    /// Each file is an extent with a size of its own, and complete in it.
+    own_sizes: bool,
 }
 
 impl Default for DataSet {
     fn default() -> Self {
-        DataSet { shape: DataShape::Objects { object_bytes: 1 }, extents: Vec::new() }
+        DataSet::new(DataShape::Objects { object_bytes: 1 }, Vec::new())
     }
 }
 
 impl DataSet {
     pub(crate) fn new(shape: DataShape, mut extents: Vec<Extent>) -> Self {
         extents.retain(|extent| extent.existing > 0);
-        DataSet { shape, extents }
+        DataSet { shape, extents, own_sizes: false }
     }
 
     /// Complete files or objects numbered from 0. A device counts as one, whatever `items` says.
@@ -127,6 +129,21 @@ impl DataSet {
     pub fn laid_out_from(shape: DataShape, first: u64, items: u64) -> Self {
         let (first, items) = if matches!(shape, DataShape::Device { .. }) { (0, 1) } else { (first, items) };
         DataSet::new(shape, vec![Extent { first, existing: items, complete: items, ..Extent::default() }])
+    }
+
+    /// Complete files numbered from `first`, of these sizes in bytes, all above 0.
+    pub fn of_sizes(first: u64, sizes: &[u64], block_bytes: u64) -> Self {
+        let file_bytes = sizes.iter().copied().max().unwrap_or(0);
+        let shape = DataShape::Files { file_bytes, block_bytes };
+        if sizes.iter().all(|bytes| *bytes == file_bytes) {
+            return DataSet::laid_out_from(shape, first, sizes.len() as u64);
+        }
+        let extent = |(number, bytes): (u64, &u64)| match *bytes == file_bytes {
+            true => Extent { first: number, existing: 1, complete: 1, ..Extent::default() },
+            false => Extent { first: number, existing: 1, partial_bytes: *bytes, ..Extent::default() },
+        };
+        let extents = (first..).zip(sizes).map(extent).collect();
+        DataSet { own_sizes: true, ..DataSet::new(shape, extents) }
     }
 
     /// The number of the first file or object; 0 if there is none.
@@ -174,7 +191,12 @@ impl DataSet {
         }
     }
 
-    /// Whether these are complete files or objects with contiguous numbers.
+    /// Whether these are complete files or objects, perhaps each of its own size.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.own_sizes || self.is_laid_out()
+    }
+
+    /// Whether these are complete files or objects of one size with contiguous numbers.
     pub(crate) fn is_laid_out(&self) -> bool {
         self.extents.iter().all(|extent| extent.existing == extent.complete) && self.extents.len() <= 1
     }
@@ -308,6 +330,24 @@ mod tests {
             let bytes: u64 = (0..index.total()).map(|at| index.place(at).len).sum();
             assert_eq!(bytes, 95, "in blocks of {block}");
         }
+    }
+
+    #[test]
+    fn files_of_their_own_sizes_are_covered_to_their_ends() {
+        let set = DataSet::of_sizes(5, &[20, 35, 7], 10);
+        assert!(set.is_complete() && !set.is_laid_out());
+        assert_eq!((set.first(), set.objects(), set.bytes()), (5, 3, 62));
+        assert_eq!(set.sizes().collect::<Vec<_>>(), [(5, 20), (6, 35), (7, 7)]);
+        let index = set.blocks(10);
+        let places: Vec<_> = (0..index.total()).map(|at| index.place(at)).collect();
+        let ends: Vec<_> = places.iter().map(|place| (place.object, place.offset + place.len)).collect();
+        assert_eq!(ends, [(5, 10), (5, 20), (6, 10), (6, 20), (6, 30), (6, 35), (7, 7)]);
+        let items = set.items();
+        let sizes: Vec<_> = (0..items.total()).map(|at| items.place(at)).map(|p| (p.object, p.len)).collect();
+        assert_eq!(sizes, [(5, 20), (6, 35), (7, 7)]);
+        let alike = DataSet::of_sizes(5, &[20, 20], 10);
+        let shape = DataShape::Files { file_bytes: 20, block_bytes: 10 };
+        assert_eq!(alike, DataSet::laid_out_from(shape, 5, 2));
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Mix {
         if empty && !self.ops.iter().all(|op| self.makes_its_own(op.op)) {
             return Some("there is nothing to work on: the data set is empty");
         }
-        if !self.data_set.is_laid_out() {
+        if !self.data_set.is_complete() {
             return Some("a mix works on a data set of complete files or objects");
         }
         self.kind_fault().or_else(|| access_fault(&self.access)).or_else(|| self.verify_fault(lanes))

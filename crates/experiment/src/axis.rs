@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::known::{FIND, Key, MATRIX, MEASURE, STAGES, SWEEP, WORKLOAD};
+use crate::known::{FILES, FIND, Key, MATRIX, MEASURE, STAGES, SWEEP, WORKLOAD};
 use crate::parameters::Parameters;
 use crate::place::Place;
 use crate::reader::Reader;
@@ -132,6 +132,7 @@ fn reach(name: &str, parameters: &Parameters<'_>) -> Option<Reach> {
         ("measure", rest) if MEASURE.iter().any(|key| key.name == rest) => {
             return path(&format!("stages.{name}"));
         }
+        ("files", rest) => FILES.iter().any(|key| key.name == rest),
         ("find", rest) => FIND.iter().any(|key| key.name == rest),
         ("sweep", rest) => SWEEP.iter().any(|key| key.name == rest),
         _ => false,

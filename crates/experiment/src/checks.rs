@@ -247,7 +247,8 @@ fn reads(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
             );
         }
     }
-    let own_directory = kind.own_place && cell.target.option("directory").is_none();
+    let own_directory =
+        kind.own_place && cell.target.option("directory").is_none() && cell.workload.user_files().is_none();
     if cell.stages.prepare == Prepare::Keep && own_directory {
         stage_fault(
             fields,

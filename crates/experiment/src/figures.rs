@@ -12,6 +12,7 @@ use crate::fleet::Fleet;
 use crate::kind::{TargetKind, kind_of};
 use crate::plan::{Arrivals, Cell, Plan, Prepare, SteadyRule, Study};
 use crate::read::shortest;
+use crate::user_files::UserFiles;
 
 /// Warm-up of each trial in a study (its maximum) or of a probe, as a share of its length.
 pub const TRIAL_WARM_UP: f64 = 0.25;
@@ -72,10 +73,13 @@ pub struct DataSetFigures {
     pub url: String,
     /// Files or objects per host.
     pub items: u64,
-    /// Size of each item in bytes; 0 for a whole block device.
+    /// Size of each item in bytes; 0 for a whole block device, and for existing files in full size.
     pub item_bytes: u64,
     /// Whether they are objects.
     pub objects: bool,
+    /// Names of the files, if the user gave them: all of a few, otherwise the first and the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub names: Option<String>,
     /// Hosts that hold this much each; `None` if their number is unknown before the start.
     pub hosts: Option<u32>,
     /// Number of cells that use it.
@@ -149,7 +153,7 @@ impl Plan {
         let all_hosts = self.fleet.as_ref().map_or(Some(1), Fleet::count);
         for cell in &self.cells {
             let layout = Layout::of(cell, kinds);
-            let held = places.entry(cell.target.place()).or_default();
+            let held = places.entry(cell.place()).or_default();
             let usable = held.as_ref().is_some_and(|held| {
                 held.layout == layout && !(held.dirty && (cell.workload.verifies() || cell.stages.verify))
             });
@@ -216,6 +220,8 @@ struct Layout {
     items: u64,
     item_bytes: u64,
     objects: bool,
+    /// All names of files that the user named.
+    names: Option<String>,
     /// The compressible and dedupe shares as bits, so that layouts can be hashed.
     payload: (u64, u64),
 }
@@ -224,11 +230,12 @@ impl Layout {
     fn of(cell: &Cell, kinds: &[&'static TargetKind]) -> Self {
         let workload = &cell.workload;
         Self {
-            place: cell.target.place(),
+            place: cell.place(),
             url: cell.target.url.clone(),
             items: workload.files(),
             item_bytes: workload.file_bytes(),
             objects: kind_of(kinds, &cell.target.url).is_some_and(|kind| kind.holds_objects(&workload.ops)),
+            names: workload.user_files().map(UserFiles::all),
             payload: (workload.compressible().to_bits(), workload.dedupe().to_bits()),
         }
     }
@@ -240,6 +247,7 @@ impl Layout {
             items: self.items,
             item_bytes: self.item_bytes,
             objects: self.objects,
+            names: cell.workload.user_files().map(|files| files.shown(self.items)),
             hosts,
             cells: 0,
             fills: 0,

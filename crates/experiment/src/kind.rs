@@ -55,6 +55,8 @@ pub struct TargetKind {
     pub virtual_clock: bool,
     /// Whether data goes to a place of the run's own, unless the option `directory` names a permanent one.
     pub own_place: bool,
+    /// Whether a mix may use files that the user named, such as existing ones.
+    pub user_files: bool,
     /// Whether the kernel can discard received data (`sink: discard`).
     pub sink_discard: bool,
     /// Whether files of a job are laid out right before the job, not before all jobs: this avoids writing the data of
@@ -119,6 +121,7 @@ impl TargetKind {
             imaginary: false,
             virtual_clock: false,
             own_place: false,
+            user_files: false,
             sink_discard: false,
             late_layout: false,
             calibrated: &[],

@@ -88,12 +88,12 @@ pub(crate) const WORKLOAD: &[Key] = &[
     ),
     key("queue_depth", Count(1), "1", "operations each job keeps in flight"),
     key("jobs", Count(1), "1", "threads, each with its own connections"),
-    key("files", Count(1), "1", "files in the data set"),
+    key("files", Named("files"), "1", "files in the data set: their number, or a map with their names"),
     key(
         "file_size",
         Size,
-        "1GiB; for block devices, all of it",
-        "size of each file, or of the part of a block device to use",
+        "1GiB; for block devices and existing files, all of it",
+        "size of each file, or of the part of a block device or existing file to use",
     ),
     key("objects", Count(1), "64", "objects in the data set of an S3 target"),
     key("object_size", Size, "8MiB; for memcached 4KiB", "size of each object"),
@@ -157,6 +157,21 @@ pub(crate) const WORKLOAD: &[Key] = &[
     key("cache", Choice(CACHE), "the file's", "cache control of this workload"),
 ];
 
+pub(crate) const FILES: &[Key] = &[
+    key(
+        "count",
+        Count(1),
+        "as many as are listed; with a format 1",
+        "number of files; of a list, the first ones",
+    ),
+    key(
+        "names",
+        Named("file_names"),
+        "none: numbered files in a directory of the run's own",
+        "names below the target's directory or export: a list, or {format: db.$filenum}; such files stay",
+    ),
+];
+
 /// Values of `sink`.
 pub(crate) const SINK: &[&str] = &["buffer", "discard"];
 
@@ -167,7 +182,7 @@ pub(crate) const STAGES: &[Key] = &[
     key(
         "prepare",
         Choice(PREPARE),
-        "fill; none if ops are only put, create, remove or delete and nothing is verified",
+        "fill; keep for files with names; none if ops are only put, create, remove or delete and nothing is verified",
         "fill: write every byte unless an earlier cell left this data set; fill_always: write it before every cell; \
          keep: use what is there; none: write nothing",
     ),

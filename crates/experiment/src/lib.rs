@@ -36,6 +36,7 @@ mod stored_workload;
 mod text_fault;
 mod tree;
 mod url;
+mod user_files;
 
 pub use brief::{BriefExperiment, BriefText};
 pub use convert::convert;
@@ -60,3 +61,4 @@ pub use schema::schema;
 pub use source::{HostsFileError, Settings, SourceText};
 pub use text_fault::TextFault;
 pub use url::TargetUrl;
+pub use user_files::UserFiles;

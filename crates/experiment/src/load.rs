@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::job::{Job, Placement, Think};
 use crate::plan::{Access, Arrivals, WeightedOp, WeightedSize};
 use crate::stored_workload::StoredWorkload;
+use crate::user_files::UserFiles;
 
 /// What is done to a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,7 +44,7 @@ pub enum Load {
     Stream(Box<Job>),
 }
 
-/// A load whose lanes draw their operations independently, over a data set created by the run.
+/// A load whose lanes draw their operations independently, over a data set that the run created or the user named.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixLoad {
     /// Which block or object comes next.
@@ -58,8 +59,10 @@ pub struct MixLoad {
     pub think: Option<Think>,
     /// Files or objects in the data set. 1 for block devices.
     pub files: u64,
-    /// Size of each, in bytes; for block devices the part to use, 0 meaning all of it.
+    /// Size of each, in bytes; for block devices and existing files the part to use, 0 meaning all of it.
     pub file_bytes: u64,
+    /// Names of the files, if the user gave them.
+    pub user_files: Option<UserFiles>,
     /// Share of each 4 KiB that compresses to nothing, 0 to 1.
     pub compressible: f64,
     /// Share of duplicate 4 KiB chunks, 0 to 1.
@@ -160,6 +163,11 @@ impl Workload {
             Load::Mix(mix) => mix.think.as_ref(),
             Load::Stream(job) => job.pace.think.as_ref(),
         }
+    }
+
+    /// The files that a mix has by name; a job's names are in the [`Job`].
+    pub fn user_files(&self) -> Option<&UserFiles> {
+        self.mix()?.user_files.as_ref()
     }
 
     /// Number of files or objects that it uses.

@@ -16,6 +16,7 @@ mod study;
 mod target;
 mod think;
 mod url;
+mod user_files;
 mod weights;
 mod workload;
 

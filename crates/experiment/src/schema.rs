@@ -121,6 +121,11 @@ fn definitions(kinds: &[&'static TargetKind]) -> Value {
         "workload": object(known::WORKLOAD, &[]),
         "ops": {"anyOf": [{"enum": op_names}, share_of(json!({"enum": op_names})), reference("parameter")]},
         "block_size": {"anyOf": [reference("size"), share_of(json!({"type": "string"}))]},
+        "files": {"anyOf": [
+            {"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[0-9_]+$"}, reference("parameter"),
+            object(known::FILES, &[]),
+        ]},
+        "file_names": {"anyOf": [list(reference("text")), reference("FileNames"), reference("parameter")]},
         "access": {"anyOf": [
             {"enum": known::ACCESS.iter().filter(|name| **name != "strided").collect::<Vec<_>>()},
             one_of_keys(vec![

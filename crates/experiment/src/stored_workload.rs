@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::job::{Job, Placement, Think};
 use crate::load::{Load, MixLoad, Workload};
 use crate::plan::{Access, Arrivals, WeightedOp, WeightedSize};
+use crate::user_files::UserFiles;
 
 /// All files ever written have these fields. For a job, the fields of a mix repeat the job's values for pure readers;
 /// they are recomputed when the job is read back.
@@ -31,6 +32,8 @@ pub(crate) struct StoredWorkload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     think: Option<Think>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    user_files: Option<UserFiles>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     job: Option<Box<Job>>,
 }
 
@@ -50,6 +53,7 @@ impl From<StoredWorkload> for Workload {
                 verify: stored.verify,
                 placement: stored.placement,
                 think: stored.think,
+                user_files: stored.user_files,
             }),
         };
         Workload {
@@ -79,6 +83,7 @@ impl From<Workload> for StoredWorkload {
             verify: workload.verifies(),
             placement: workload.mix().and_then(|mix| mix.placement.clone()),
             think: workload.mix().and_then(|mix| mix.think),
+            user_files: workload.user_files().cloned(),
             job: match workload.load {
                 Load::Mix(_) => None,
                 Load::Stream(job) => Some(job),

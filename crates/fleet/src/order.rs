@@ -37,8 +37,8 @@ pub struct OpenOrder {
     pub reactor: String,
     /// Timeouts of the target outside the load.
     pub patience: Patience,
-    /// The block device that may be overwritten even if it holds data.
-    pub destroy: Option<PathBuf>,
+    /// Devices and files that may be overwritten even if they hold data.
+    pub destroy: Vec<PathBuf>,
     /// Runs whose journals on this host list only what other hosts have since removed: the journals are deleted.
     #[serde(default)]
     pub settled: Vec<String>,

@@ -9,12 +9,12 @@ use std::time::Duration;
 use drivers::path_mtu::{MtuResponder, path_mtu};
 use engine::{ContentSummary, Control, DataSet, DataShape, StageError, StagePlan, StageResult};
 use experiment::{Cell, Sharing};
-use fleet::{Act, HostRefusal, HostShare, LayOutStep, OpenOrder, Reply, SiteFacts, StageTask};
+use fleet::{Act, HostRefusal, LayOutStep, OpenOrder, Reply, SiteFacts, StageTask};
 use metrics::Interval;
-use targets::{Entered, LaidOut, LayOutStage, OpenContext, OpenTarget, Patience};
+use targets::{Entered, FindingKind, LaidOut, LayOutStage, Look, OpenContext, OpenTarget, Patience};
 
 use super::executor::refusal;
-use crate::{environment, load, sparse_check};
+use crate::{environment, load, share, sparse_check};
 
 /// A target, this host's part of its data, and what was done to it.
 pub struct HostTarget {
@@ -48,7 +48,7 @@ impl HostTarget {
             .parse()
             .map_err(|error: reactor::UnknownBackend| HostRefusal::failed(error.to_string()))?;
         let opened = targets::open(&cell.target, &cell.workload, context).map_err(|error| refusal(&error))?;
-        let HostShare { index, of, sharing } = opening.part;
+        let sharing = opening.part.sharing;
         let churns = load::makes_or_removes(&cell) && sharing != Sharing::Own;
         if churns && !cell.workload.lays_out_files() {
             let text = format!(
@@ -58,17 +58,9 @@ impl HostTarget {
             return Err(HostRefusal { input: true, ..HostRefusal::failed(text) });
         }
         let workload = &cell.workload;
-        let own = match sharing {
-            Sharing::Own => opened.data_set(workload),
-            Sharing::Disjoint | Sharing::Common | Sharing::Neighbour => {
-                opened.data_set_of(workload, index, 1)
-            }
-        };
-        let loaded = match sharing {
-            Sharing::Own | Sharing::Disjoint => own.clone(),
-            Sharing::Common => opened.data_set_of(workload, 0, of),
-            Sharing::Neighbour if load::writes(&cell) => own.clone(),
-            Sharing::Neighbour => opened.data_set_of(workload, (index + 1) % of.max(1), 1),
+        let (own, loaded) = match opened.by_name() {
+            Some(files) => share::by_name(files, opening.part, &cell)?,
+            None => share::numbered(&*opened, workload, opening.part, load::writes(&cell)),
         };
         Ok(Self {
             seed: opening.seed,
@@ -128,25 +120,22 @@ impl HostTarget {
         let entered = |entered| Reply::Entered { new: entered == Entered::New };
         let told = |error| refusal(&error);
         match act {
-            Act::Look => {
-                Ok(Reply::Looked(self.opened.look(load::changes_target(&self.cell, self.opened.kind()))))
-            }
+            Act::Look => Ok(Reply::Looked(self.look())),
             Act::Prepare => self.opened.prepare().map(entered).map_err(told),
             Act::Adopt => self.opened.adopt().map(|()| entered(Entered::Existing)).map_err(told),
             Act::Inherit => self.opened.inherit().map(|()| Reply::Done).map_err(told),
             Act::RemoveAll => self.opened.remove_all().map(|()| Reply::Done).map_err(told),
             Act::CheckComplete { allocated } => {
                 self.opened.check_complete(&self.own).map_err(told)?;
-                if *allocated {
+                // Files that exist are used as they are.
+                let exist = self.opened.by_name().is_some_and(|files| !files.are_filled());
+                if *allocated && !exist {
                     sparse_check::check(&*self.opened, &self.own)
                         .map_err(|error| HostRefusal::failed(error.to_string()))?;
                 }
                 Ok(Reply::Done)
             }
-            Act::HeldGeneration => {
-                let payload = load::payload(&self.cell, self.seed);
-                Ok(Reply::Generation(self.opened.held_generation(&payload, self.own.first())))
-            }
+            Act::HeldGeneration => Ok(Reply::Generation(self.held_generation())),
             Act::Cache(wanted) => Ok(Reply::Said(self.opened.cache(*wanted))),
             Act::Facts => Ok(Reply::Facts(self.target_facts())),
             Act::LayOut => {
@@ -220,6 +209,40 @@ impl HostTarget {
             _ => {}
         }
         Ok(result)
+    }
+
+    /// The generation of the existing data: where the user named the files, that of all of them.
+    fn held_generation(&self) -> Option<u32> {
+        let payload = load::payload(&self.cell, self.seed);
+        let held = |file| self.opened.held_generation(&payload, file);
+        let Some(_) = self.opened.by_name() else { return held(self.own.first()) };
+        let first = held(self.own.first())?;
+        if !load::verifies(&self.cell) {
+            return Some(first);
+        }
+        let mut others = self.own.sizes().skip(1);
+        others.all(|(file, _)| held(file) == Some(first)).then_some(first)
+    }
+
+    /// What is learned about the target before anything is created or written.
+    fn look(&self) -> Look {
+        let look = self.opened.look(load::changes_target(&self.cell, self.opened.kind()));
+        let Some(files) = self.opened.by_name().filter(|files| !files.are_filled()) else { return look };
+        if look.findings.iter().any(|finding| finding.kind.is_fault()) {
+            return look;
+        }
+        if load::verifies(&self.cell) && self.held_generation().is_none() {
+            let text = format!(
+                "workload {}: its files do not hold what this experiment writes, so nothing can be compared; next: write \
+                 verify: false, or stages: {{prepare: fill}}, which overwrites them",
+                self.cell.workload_name
+            );
+            return look.with(FindingKind::Misuse, text);
+        }
+        match sparse_check::holes(&*self.opened, &files.data_set(files.numbers())) {
+            Some(text) => look.with(FindingKind::Warning, text),
+            None => look,
+        }
     }
 
     /// Removes what this host created, unless it is to be kept.

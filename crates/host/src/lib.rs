@@ -11,6 +11,7 @@ pub mod load;
 mod measurement;
 mod phase;
 pub mod replay;
+mod share;
 mod sparse_check;
 mod stage;
 mod verify_dump;

@@ -92,7 +92,7 @@ mod tests {
             own_cores: false,
             reactor: "auto".to_owned(),
             patience: Patience::default(),
-            destroy: None,
+            destroy: Vec::new(),
             settled: Vec::new(),
         })
         .unwrap();

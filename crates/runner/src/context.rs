@@ -39,8 +39,8 @@ pub struct Context {
     pub stop: StopToken,
     /// How to submit I/O to the kernel where the target does not say.
     pub reactor: reactor::BackendChoice,
-    /// The device that may be overwritten.
-    pub destroy: Option<PathBuf>,
+    /// Devices and files that may be overwritten even if they hold data.
+    pub destroy: Vec<PathBuf>,
     /// Directory for job logs and dumps whose paths name none.
     pub directory: PathBuf,
     /// Results of jobs, for output that needs more than the results file holds; `None`: not requested.
@@ -153,7 +153,7 @@ impl Context {
             host_group: &self.host_group,
             run: &self.run,
             reactor: self.reactor,
-            destroy: self.destroy.as_deref(),
+            destroy: &self.destroy,
             secrets: &*self.secrets,
         }
     }

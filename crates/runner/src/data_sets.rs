@@ -32,7 +32,7 @@ pub struct DataSets {
 
 /// One place.
 struct Place {
-    /// [`Target::place`].
+    /// [`Cell::place`].
     name: String,
     /// A cell with enough detail to open the place again for removal.
     cell: Cell,
@@ -92,8 +92,12 @@ fn layout(cell: &Cell, site: &Site) -> String {
         1 => String::new(),
         hosts => format!(" on {hosts} hosts"),
     };
+    let names = match workload.user_files() {
+        Some(files) => format!(" named {}", files.all()),
+        None => String::new(),
+    };
     format!(
-        "{} {} of {} bytes{hosts}, compressible {}, dedupe {}",
+        "{} {} of {} bytes{names}{hosts}, compressible {}, dedupe {}",
         site.objects(),
         site.kind(),
         site.item_bytes(),
@@ -142,7 +146,7 @@ impl DataSets {
 
     /// Records the place of a cell's target so that it is removed at the end; returns its index.
     fn record(&mut self, cell: &Cell) -> usize {
-        let name = cell.target.place();
+        let name = cell.place();
         let at = self.places.iter().position(|place| place.name == name).unwrap_or_else(|| {
             let cell = cell.clone();
             self.places.push(Place { name, cell, entered: false, held: None, next_generation: 0 });
@@ -164,13 +168,13 @@ impl DataSets {
         stages: &mut Vec<StageRecord>,
     ) -> Result<Ready, CellFailure> {
         let layout = layout(cell, site);
-        let place = self.place(&cell.target.place());
+        let place = self.place(&cell.place());
         match cell.stages.prepare {
             Prepare::None => {
                 if load::writes(cell) && place.held.as_ref().is_some_and(|held| held.layout != layout) {
                     // The data set about to be written overlies one of other sizes.
                     place.held = None;
-                    remember(context, &cell.target.place(), &layout, None);
+                    remember(context, &cell.place(), &layout, None);
                 }
                 return Ok(Ready { content: StoredContent::Other, unused_generation: place.next_generation });
             }
@@ -203,7 +207,7 @@ impl DataSets {
         let generation = place.next_generation;
         place.next_generation = (generation + 1) & 0xFFFF;
         let differs = place.held.take().is_some_and(|held| held.layout != layout);
-        remember(context, &cell.target.place(), &layout, None);
+        remember(context, &cell.place(), &layout, None);
         if differs {
             // One data set at a time: the old one's space is needed, and none of it may remain.
             site.act(context, &Act::RemoveAll)?;
@@ -213,24 +217,24 @@ impl DataSets {
         check_size(context, site)?;
         prepared.seconds = clock::now_ns().saturating_sub(begun_ns) as f64 / 1e9;
         stages.push(prepared);
-        remember(context, &cell.target.place(), &layout, Some(generation));
+        remember(context, &cell.place(), &layout, Some(generation));
         let content = StoredContent::Uniform(generation);
-        self.place(&cell.target.place()).held = Some(Held { layout, content: content.clone() });
+        self.place(&cell.place()).held = Some(Held { layout, content: content.clone() });
         Ok(Ready { content, unused_generation: (generation + 1) & 0xFFFF })
     }
 
     /// Marks the content as unknown, because a load that may change it is about to start.
     pub fn about_to_change(&mut self, context: &Context, cell: &Cell) {
-        if let Some(held) = &mut self.place(&cell.target.place()).held {
+        if let Some(held) = &mut self.place(&cell.place()).held {
             held.content = StoredContent::Other;
             let layout = held.layout.clone();
-            remember(context, &cell.target.place(), &layout, None);
+            remember(context, &cell.place(), &layout, None);
         }
     }
 
     /// Records what the data set holds after a load.
     pub fn changed(&mut self, context: &Context, cell: &Cell, before: &StoredContent, left: Left) {
-        let name = cell.target.place();
+        let name = cell.place();
         let place = self.place(&name);
         if load::makes_or_removes(cell) {
             place.held = None;
@@ -254,6 +258,10 @@ impl DataSets {
     pub fn leave(&mut self, context: &Context, name: &str) {
         let Some(at) = self.places.iter().position(|place| place.name == name) else { return };
         let place = self.places.swap_remove(at);
+        if place.cell.workload.user_files().is_some() {
+            // They stay, and nothing else was created.
+            return;
+        }
         let stage = Stage { name: "clean-up".into(), began_ns: clock::now_ns(), ..Stage::default() };
         context.progress.lock().begin_stage(None, stage);
         let removed = match Site::open(context, &place.cell) {

@@ -58,8 +58,10 @@ struct Filling<'a> {
 impl Filling<'_> {
     /// Creates and fills what the hosts of a site lack.
     fn over(&mut self, site: &Site) -> Result<(), CellFailure> {
-        // Full-size files are overwritten: their content is of another generation.
-        if site.kind() == "files" && check_complete(self.context, site, false).is_err() {
+        // Full-size files are overwritten: their content is of another generation. Missing files with names were created
+        // when the place was entered.
+        let numbered = self.cell.workload.user_files().is_none();
+        if numbered && site.kind() == "files" && check_complete(self.context, site, false).is_err() {
             self.run(site, StageTask::Create)?;
         }
         self.run(site, StageTask::Fill { generation: self.generation })

@@ -163,8 +163,8 @@ fn run_groups(
         }
         let later = || groups[at + 1..].iter().flatten();
         for cell in cells {
-            let place = cell.target.place();
-            if !later().any(|later| later.target.place() == place) && !keeps(plan, &place) {
+            let place = cell.place();
+            if !later().any(|later| later.place() == place) && !keeps(plan, &place) {
                 data_sets::lock(data_sets).leave(context, &place);
             }
         }
@@ -330,11 +330,11 @@ fn interrupted(context: &Context) -> MatrixOutcome {
 
 /// Whether a place's data is kept: no cell that uses it removes it.
 fn keeps(plan: &Plan, place: &str) -> bool {
-    !plan.cells.iter().any(|cell| cell.target.place() == place && cell.stages.clean_up)
+    !plan.cells.iter().any(|cell| cell.place() == place && cell.stages.clean_up)
 }
 
 fn places(plan: &Plan) -> Vec<String> {
-    let mut places: Vec<String> = plan.cells.iter().map(|cell| cell.target.place()).collect();
+    let mut places: Vec<String> = plan.cells.iter().map(|cell| cell.place()).collect();
     places.sort();
     places.dedup();
     places

@@ -1,6 +1,6 @@
 //! How each host of a host group opens the target of a cell.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use experiment::{Cell, HostValueError, Plan, Sharing, Target};
 use fleet::{HostGroup, HostShare, OpenOrder, SiteId};
@@ -19,8 +19,8 @@ pub struct OpenRequests<'a> {
     pub run: &'a Run,
     /// How to submit I/O to the kernel where the target does not say.
     pub reactor: reactor::BackendChoice,
-    /// The device that may be overwritten.
-    pub destroy: Option<&'a Path>,
+    /// Devices and files that may be overwritten even if they hold data.
+    pub destroy: &'a [PathBuf],
     /// The credentials that came with the plan.
     pub secrets: &'a dyn Secrets,
 }
@@ -34,8 +34,7 @@ impl<'a> OpenRequests<'a> {
         options: &'a RunOptions,
         secrets: &'a dyn Secrets,
     ) -> Self {
-        let destroy = options.destroy.as_deref();
-        Self { plan, host_group, run, reactor: options.reactor, destroy, secrets }
+        Self { plan, host_group, run, reactor: options.reactor, destroy: &options.destroy, secrets }
     }
 }
 
@@ -95,7 +94,7 @@ impl OpenRequests<'_> {
                 own_cores: !self.host_group.shares_machine(*member),
                 reactor: self.reactor.to_string(),
                 patience: Patience::default(),
-                destroy: self.destroy.map(Path::to_owned),
+                destroy: self.destroy.to_vec(),
                 settled: Vec::new(),
                 cell: Box::new(cell),
             };

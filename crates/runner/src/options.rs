@@ -11,8 +11,8 @@ pub struct RunOptions {
     pub id: Option<RunId>,
     /// How to submit I/O to the kernel where the target does not say.
     pub reactor: reactor::BackendChoice,
-    /// The block device that may be overwritten although it holds data.
-    pub destroy: Option<PathBuf>,
+    /// Devices and files that may be overwritten even if they hold data.
+    pub destroy: Vec<PathBuf>,
     /// The results file; `None`: the plan's, else the user's.
     pub results: Option<PathBuf>,
     /// The journal directory; `None`: the user's.
@@ -40,7 +40,7 @@ impl RunOptions {
         Self {
             id: None,
             reactor: reactor::BackendChoice::Auto,
-            destroy: None,
+            destroy: Vec::new(),
             results: None,
             journal: None,
             baseline: None,

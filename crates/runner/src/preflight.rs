@@ -129,17 +129,45 @@ impl Depth {
     }
 }
 
-/// One cell for each target of the plan, preferably one that changes it, since it requires the most.
+/// One cell for each target of the plan and each use of files that the user named there, preferably one that changes
+/// it, since it requires the most.
 pub fn targets(plan: &Plan) -> Vec<&Cell> {
     let mut targets: Vec<&Cell> = Vec::new();
-    for cell in &plan.cells {
-        match targets.iter_mut().find(|known| known.target == cell.target) {
+    for (at, cell) in plan.cells.iter().enumerate() {
+        if plan.cells[..at].iter().any(|earlier| leaves_files(earlier, cell)) {
+            continue;
+        }
+        match targets.iter_mut().find(|known| known.target == cell.target && same_files(known, cell)) {
             None => targets.push(cell),
             Some(known) if !load::changes_device(known) && load::changes_device(cell) => *known = cell,
             Some(_) => {}
         }
     }
     targets
+}
+
+/// Whether two cells of a target require the same of files that the user named, if any.
+fn same_files(one: &Cell, other: &Cell) -> bool {
+    let requires = |cell: &Cell| {
+        let load = &cell.workload;
+        (load.files(), load.file_bytes(), load.block_sizes().into_owned(), load::verifies(cell))
+    };
+    match (one.workload.user_files(), other.workload.user_files()) {
+        (None, None) => true,
+        (Some(files), Some(others)) => files == others && requires(one) == requires(other),
+        _ => false,
+    }
+}
+
+/// Whether a cell's files with names are there, in full size, once an earlier cell has filled them.
+fn leaves_files(earlier: &Cell, cell: &Cell) -> bool {
+    let (Some(made), Some(needed)) = (earlier.workload.user_files(), cell.workload.user_files()) else {
+        return false;
+    };
+    let size = |cell: &Cell| (cell.workload.files(), cell.workload.file_bytes());
+    let ((files, bytes), (needed_files, needed_bytes)) = (size(earlier), size(cell));
+    let there = made.create && !needed.create && made.names == needed.names;
+    there && earlier.target == cell.target && files >= needed_files && bytes >= needed_bytes
 }
 
 /// Checks every target from every host, in parallel.
@@ -180,15 +208,21 @@ pub fn look(requests: &OpenRequests<'_>, depth: Depth, events: &dyn Events) -> P
     let mut spaces = Vec::new();
     for (cell, looks) in cells.iter().zip(looks) {
         let Looks(looks) = looks.unwrap_or_default();
-        found.findings.extend(gathered(&looks, &names, apart, (cells.len() > 1).then_some(*cell)));
+        let mut lines = gathered(&looks, &names, apart, (cells.len() > 1).then_some(*cell));
+        // Cells that use the same files find the same.
+        lines.retain(|line| !found.findings.contains(line));
+        found.findings.append(&mut lines);
         if let Some((_, first)) = looks.iter().find(|(_, look)| !look.seen.is_empty()) {
             let available = looks.iter().filter_map(|(_, look)| Some(look.space.as_ref()?.available_bytes));
-            found.targets.push(TargetLook {
+            let look = TargetLook {
                 target: cell.target.name.clone(),
                 seen: first.seen.clone(),
                 available_bytes: available.min(),
-                needed_bytes: space::most_bytes(requests.plan, &cell.target.place()),
-            });
+                needed_bytes: space::most_bytes(requests.plan, &cell.place()),
+            };
+            if !found.targets.contains(&look) {
+                found.targets.push(look);
+            }
         }
         let remote = targets::kind_of(&cell.target.url).is_some_and(|kind| kind.remote);
         spaces.extend(looks.into_iter().filter_map(|(member, look)| {
@@ -198,7 +232,7 @@ pub fn look(requests: &OpenRequests<'_>, depth: Depth, events: &dyn Events) -> P
                 (false, "") => &*names[member],
                 (false, machine) => machine,
             };
-            Some(HostSpace { host: host.to_owned(), place: cell.target.place(), space: look.space? })
+            Some(HostSpace { host: host.to_owned(), place: cell.place(), space: look.space? })
         }));
     }
     if depth == Depth::Room {

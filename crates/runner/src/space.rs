@@ -12,7 +12,7 @@ use units::Size;
 pub struct HostSpace {
     /// Distinguishes a host's own file systems from others' ("" where all hosts share one).
     pub host: String,
-    /// The place: [`experiment::Target::place`].
+    /// The place: [`experiment::Cell::place`].
     pub place: String,
     /// The free space found.
     pub space: FreeSpace,
@@ -82,7 +82,7 @@ fn lifetimes(plan: &Plan) -> BTreeMap<String, Lifetime<'_>> {
     let mut lives: BTreeMap<String, Lifetime<'_>> = BTreeMap::new();
     for (group, cells) in crate::matrix::groups(plan).into_iter().enumerate() {
         for cell in cells {
-            let life = lives.entry(cell.target.place()).or_insert_with(|| Lifetime {
+            let life = lives.entry(cell.place()).or_insert_with(|| Lifetime {
                 target: &cell.target.name,
                 from: group,
                 sizes: Vec::new(),
@@ -106,7 +106,8 @@ fn lifetimes(plan: &Plan) -> BTreeMap<String, Lifetime<'_>> {
 fn bytes(cell: &Cell) -> u64 {
     let workload = &cell.workload;
     let imaginary = targets::kind_of(&cell.target.url).is_none_or(|kind| kind.imaginary || kind.device);
-    if imaginary || workload.stream().is_some() || !load::changes_device(cell) {
+    let exists = workload.user_files().is_some_and(|files| !files.create);
+    if imaginary || exists || workload.stream().is_some() || !load::changes_device(cell) {
         return 0;
     }
     workload.files().saturating_mul(workload.file_bytes())

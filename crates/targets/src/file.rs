@@ -12,11 +12,12 @@ use experiment::{
     CacheControl, Cell, Job, OptionHelp, SyntaxError, TargetKind, Transport, UrlForm, Workload,
 };
 use metrics::OpKind::{Commit, Create, List, Read as ReadOp, Remove, Stat, Trim, Write};
-use metrics::{ErrorKind, OpChange};
+use metrics::{ErrorKind, OpChange, OpKind};
 use reactor::{BackendChoice as Backend, Durable};
 
 use serde_json::Value;
 
+use super::by_name::{FilesByName, FoundByName};
 use super::engines::{self, JobEngines};
 use super::local_place::{self, LocalPlace};
 use super::options::{DIRECTORY, ENGINE, IOPOLL, REGISTERED, SQPOLL, SYNC};
@@ -24,7 +25,7 @@ use super::place::{Entered, OwnPlace};
 use super::protocol::wrong;
 use super::{
     ClearedFiles, FindingKind, FreeSpace, LaidOut, Look, OpenContext, OpenRequest, OpenTarget, Protocol,
-    RemovalContext, RemoveLeftError, StageRunner, TargetError, file_job,
+    RemovalContext, RemoveLeftError, StageRunner, TargetError, file_by_name, file_job,
 };
 
 /// The protocol of `file:` or `block:`.
@@ -75,6 +76,7 @@ static FILE: TargetKind = TargetKind {
     ranges: true,
     page_cache: true,
     own_place: true,
+    user_files: true,
     transport: Transport::Disk,
     ..TargetKind::new(
         "file",
@@ -123,7 +125,7 @@ pub(super) struct FileTarget {
     pub(super) kind: &'static TargetKind,
     pub(super) driver: FileDriver,
     pub(super) place: OwnPlace,
-    pub(super) destroy: Option<PathBuf>,
+    pub(super) destroy: Vec<PathBuf>,
     pub(super) cleared: ClearedFiles,
     /// Sizes that must be multiples of the device's alignment.
     pub(super) sizes: Vec<u64>,
@@ -133,6 +135,8 @@ pub(super) struct FileTarget {
     pub(super) wanted: Option<Backend>,
     /// Bytes used of a device; `None` for a directory.
     pub(super) device_bytes: Option<u64>,
+    /// The files of a mix that the user named.
+    pub(super) by_name: Option<FilesByName>,
 }
 
 fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
@@ -142,6 +146,8 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
     let device = kind.device;
     let (place, config_place) = if let (false, Some(job)) = (device, workload.stream()) {
         (OwnPlace::stays(&context.run), file_job::place(request, path, job)?)
+    } else if let (false, Some(files)) = (device, workload.user_files()) {
+        (OwnPlace::stays(&context.run), file_by_name::place(request, path, files)?)
     } else if device {
         (OwnPlace::stays(&context.run), Where::Device(path))
     } else {
@@ -156,9 +162,11 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
         file_bytes: workload.file_bytes(),
         trim: given.flag("trim").unwrap_or(usual.trim),
         durable: request.read("sync", durable)?.unwrap_or(usual.durable),
-        open_files: workload
-            .stream()
-            .map_or(usual.open_files, |job| file_job::open_files(job, workload.jobs)),
+        open_files: match (workload.stream(), workload.user_files()) {
+            (Some(job), _) => file_job::open_files(job, workload.jobs),
+            (None, Some(_)) => file_job::room_for(workload.files(), workload.jobs),
+            (None, None) => usual.open_files,
+        },
         ..usual
     };
     let sizes: Vec<u64> = workload
@@ -185,7 +193,7 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
             Some(if asked == 0 { whole_blocks(size, workload) } else { asked })
         }
     };
-    Ok(FileTarget {
+    let mut opened = FileTarget {
         kind,
         driver,
         place,
@@ -195,7 +203,16 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
         writes: workload.ops.iter().any(|op| op.op.traits().changes != OpChange::Nothing),
         wanted: reactor_of(request)?,
         device_bytes,
-    })
+        by_name: None,
+    };
+    if let Some(mut files) = FilesByName::of(workload) {
+        if files.wants_sizes() {
+            files.set_sizes(&opened.found_by_name(&files)?)?;
+        }
+        opened.writes = workload.does(OpKind::changes_data);
+        opened.by_name = Some(files);
+    }
+    Ok(opened)
 }
 
 /// Our own directory inside the one that the URL names.
@@ -286,6 +303,14 @@ impl OpenTarget for FileTarget {
         self.device_bytes
     }
 
+    fn by_name(&self) -> Option<&FilesByName> {
+        self.by_name.as_ref()
+    }
+
+    fn found_by_name(&self) -> Result<Vec<FoundByName>, TargetError> {
+        self.by_name.as_ref().map_or(Ok(Vec::new()), |files| FileTarget::found_by_name(self, files))
+    }
+
     fn place(&self) -> Option<&OwnPlace> {
         Some(&self.place)
     }
@@ -300,6 +325,10 @@ impl OpenTarget for FileTarget {
     }
 
     fn prepare(&self) -> Result<Entered, TargetError> {
+        if let Some(files) = &self.by_name {
+            self.enter_by_name(files, true)?;
+            return Ok(Entered::Existing);
+        }
         if self.is_named() {
             return Ok(Entered::Existing);
         }
@@ -315,6 +344,9 @@ impl OpenTarget for FileTarget {
     }
 
     fn adopt(&self) -> Result<(), TargetError> {
+        if let Some(files) = self.by_name.as_ref().filter(|files| !files.are_filled()) {
+            return self.enter_by_name(files, self.writes);
+        }
         if self.is_named() {
             return Ok(());
         }
@@ -341,6 +373,7 @@ impl OpenTarget for FileTarget {
         let path = match &self.driver.config().place {
             Where::Directory(path) => path.join(format!("{object:016x}")),
             Where::Device(path) => path.clone(),
+            Where::Named(_) if self.by_name.is_some() => self.driver.path_of(object),
             // Files named by jobs have no generation.
             Where::Named(_) => return None,
         };
@@ -357,6 +390,9 @@ impl OpenTarget for FileTarget {
                 Err(error) => format!("refused: {}", error.detail),
             };
         }
+        if let Some(files) = &self.by_name {
+            return self.invalidate_by_name(files);
+        }
         match self.driver.invalidate() {
             Ok(done) => done,
             Err(error) => format!("not invalidated: {}", error.detail),
@@ -370,7 +406,16 @@ impl OpenTarget for FileTarget {
     fn directory(&self) -> Option<&Path> {
         match &self.driver.config().place {
             Where::Directory(path) => Some(path),
-            Where::Device(_) | Where::Named(_) => None,
+            Where::Named(_) => self.directory_of_names(),
+            Where::Device(_) => None,
+        }
+    }
+
+    fn path_of(&self, object: u64) -> Option<PathBuf> {
+        match &self.driver.config().place {
+            Where::Directory(path) => Some(path.join(format!("{object:016x}"))),
+            Where::Named(_) => Some(self.driver.path_of(object)),
+            Where::Device(_) => None,
         }
     }
 
@@ -397,6 +442,9 @@ impl OpenTarget for FileTarget {
 
 impl FileTarget {
     fn looked(&self, writes: bool) -> Result<Look, TargetError> {
+        if let Some(files) = &self.by_name {
+            return self.look_by_name(files, writes);
+        }
         if self.is_named() {
             return Ok(Look::default());
         }
@@ -423,14 +471,14 @@ impl FileTarget {
     /// Checks for existing data on the device before it is overwritten.
     fn may_be_written(&self) -> Result<(), DriverError> {
         let path = self.driver.config().place.path();
-        self.cleared.check(path, self.destroy.as_deref(), |free| self.driver.check_device(free))
+        self.cleared.check(path, &self.destroy, |free| self.driver.check_device(free))
     }
 
     pub(super) fn is_device(&self) -> bool {
         matches!(self.driver.config().place, Where::Device(_))
     }
 
-    /// True for the files of a job, which the user named.
+    /// True for files that the user named: those of a job, or of a mix.
     pub(super) fn is_named(&self) -> bool {
         matches!(self.driver.config().place, Where::Named(_))
     }

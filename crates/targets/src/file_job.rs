@@ -57,12 +57,20 @@ pub(super) fn place(request: &OpenRequest<'_>, directory: PathBuf, job: &Job) ->
 
 /// Files that each worker keeps open: all, or as many as the job says, within the process limit.
 pub(super) fn open_files(job: &Job, workers: u32) -> u32 {
+    match job.files.open {
+        0 => room_for(job.files.per_worker().into(), workers),
+        open => within_limit(open.into(), workers),
+    }
+}
+
+/// Slots for this many files in each worker, within the process limit: twice as many, so that two files rarely compete
+/// for a slot.
+pub(super) fn room_for(files: u64, workers: u32) -> u32 {
+    within_limit(files.saturating_mul(2), workers)
+}
+
+fn within_limit(wanted: u64, workers: u32) -> u32 {
     let most = (most_descriptors().saturating_sub(OTHER_DESCRIPTORS) / u64::from(workers.max(1))).max(4);
-    let wanted = match job.files.open {
-        // Twice as many slots as files, so that two files rarely compete for a slot.
-        0 => u64::from(job.files.per_worker()) * 2,
-        open => u64::from(open),
-    };
     wanted.clamp(1, most) as u32
 }
 
@@ -131,7 +139,7 @@ impl FileTarget {
         if changes(&cell.workload) {
             let devices = known.iter().filter(|(_, one)| one.looked.kind == FileKind::Block);
             for (object, _) in devices {
-                self.driver.check_named(*object, self.destroy.as_slice(), job.files.layout.mounted_device)?;
+                self.driver.check_named(*object, &self.destroy, job.files.layout.mounted_device)?;
             }
         }
         if self.driver.config().direct {
@@ -300,6 +308,7 @@ impl FileTarget {
             writes: filling,
             wanted: self.wanted,
             device_bytes: None,
+            by_name: None,
         })
     }
 

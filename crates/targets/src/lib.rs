@@ -2,13 +2,15 @@
 //!
 //! A target's data lies in a place of the run's own (directory or prefix `manometer-<run id>`), which is journaled
 //! before it is created, so that `manometer cleanup` can remove what a killed run left; or in one that the user names
-//! with the option `directory`, which stays. Block devices are used as a whole.
+//! with the option `directory`, which stays. Files that a mix or a job names stay, too. Block devices are used as a whole.
 
+mod by_name;
 mod check;
 mod cleared;
 mod complete;
 mod engines;
 mod file;
+mod file_by_name;
 mod file_job;
 mod hosts;
 mod job;
@@ -19,6 +21,7 @@ mod memcached;
 mod memcached_place;
 mod net;
 mod nfs;
+mod nfs_by_name;
 mod nfs_check;
 mod nfs_job;
 mod nfs_place;
@@ -45,6 +48,7 @@ use experiment::{Target, TargetKind, TargetOptions, TargetUrl, Workload};
 use provision::{ProvisionError, Run, RunId};
 use serde::{Deserialize, Serialize};
 
+pub use by_name::{FilesByName, FoundByName};
 pub use check::{ArrayPlace, CheckTarget, CheckTraits, checked};
 pub use cleared::ClearedFiles;
 pub use engines::{
@@ -71,8 +75,8 @@ pub struct OpenContext {
     pub run: Run,
     /// The run whose id names the place. If it is not `run`, the place belongs to another process and is never removed.
     pub place: RunId,
-    /// The block device that may be overwritten even if it holds data.
-    pub destroy: Option<PathBuf>,
+    /// Devices and files that may be overwritten even if they hold data.
+    pub destroy: Vec<PathBuf>,
     /// Regular files that this run has already cleared for overwriting.
     pub cleared: ClearedFiles,
     /// The keys that came with the run.
@@ -180,7 +184,8 @@ pub fn key_of(target: &Target, secrets: &dyn Secrets) -> Option<AccessKey> {
     protocol.key(target, &options, secrets)
 }
 
-/// Opens a target for a workload. Resolves names and reads key files; creates and contacts nothing yet.
+/// Opens a target for a workload. Resolves names and reads key files; creates nothing, and contacts nothing yet unless
+/// the sizes of files that the user named determine the data set.
 ///
 /// # Errors
 /// One line: what is wrong with the URL or an option, and how to write it.

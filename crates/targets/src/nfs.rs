@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use drivers::nfs::{ExportFiles, NfsAddress, NfsConfig, NfsDriver};
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Flag, Text};
-use experiment::{CalibratedOp, Cell, Job, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm};
-use metrics::OpKind::{Commit, Create, List, Read, Remove, Stat, Write};
+use experiment::{CalibratedOp, Cell, Job, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm, Workload};
+use metrics::OpKind::{self, Commit, Create, List, Read, Remove, Stat, Write};
 
 use serde_json::Value;
 
+use super::by_name::{FilesByName, FoundByName};
 use super::complete::item_number;
 use super::engines::{self, JobEngines};
 use super::hosts::{address, host_and_port};
@@ -23,8 +25,8 @@ use super::place::{Entered, OwnPlace, PATIENCE};
 
 use super::protocol::wrong;
 use super::{
-    CheckTraits, FindingKind, FreeSpace, LaidOut, Look, OpenRequest, OpenTarget, Patience, Protocol,
-    RemovalContext, RemoveLeftError, StageRunner, TargetError, kinds, paths,
+    CheckTraits, ClearedFiles, FindingKind, FreeSpace, LaidOut, Look, OpenRequest, OpenTarget, Patience,
+    Protocol, RemovalContext, RemoveLeftError, StageRunner, TargetError, kinds, paths,
 };
 
 /// The protocol of `nfs:`.
@@ -71,6 +73,7 @@ pub(super) static KIND: TargetKind = TargetKind {
     ranges: true,
     remote: true,
     own_place: true,
+    user_files: true,
     sink_discard: true,
     late_layout: true,
     calibrated: &[
@@ -116,6 +119,14 @@ pub(super) struct NfsTarget {
     patience: Patience,
     /// Connections across all jobs.
     pub(super) connections: u64,
+    /// URL of the export, without options.
+    pub(super) url: String,
+    /// The files of a mix that the user named.
+    pub(super) by_name: Option<FilesByName>,
+    pub(super) destroy: Vec<PathBuf>,
+    pub(super) cleared: ClearedFiles,
+    /// The load changes existing data.
+    writes: bool,
 }
 
 pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> {
@@ -144,26 +155,52 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
         read_size: given.number("read_size"),
         write_size: given.number("write_size"),
         more,
-        named: job.map(|job| {
-            Arc::new(ExportFiles {
-                job: job.name.clone(),
-                names: job.files.names.clone(),
-                first_number: job.first_number,
-                files: job.files.per_worker(),
-            })
-        }),
+        named: named_files(workload).map(Arc::new),
         ..usual
     };
     let place = match kept {
-        // A job's files lie where the user put them.
-        _ if job.is_some() => OwnPlace::stays(&context.run),
+        // Files with names lie where the user put them.
+        _ if config.named.is_some() => OwnPlace::stays(&context.run),
         Some(_) => OwnPlace::stays(&context.run),
         None => context.own_place(&place_of(&config)),
     };
     let connections = paths::connections(workload, config.connections_per_worker);
     let driver = NfsDriver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
-    Ok(NfsTarget { driver, place, patience: context.patience, connections })
+    let (url, _) = target.url.split_once('?').unwrap_or((&target.url, ""));
+    let mut opened = NfsTarget {
+        driver,
+        place,
+        patience: context.patience,
+        connections,
+        url: url.trim_end_matches('/').to_owned(),
+        by_name: None,
+        destroy: context.destroy.clone(),
+        cleared: context.cleared.clone(),
+        writes: workload.does(OpKind::changes_data),
+    };
+    if let Some(mut files) = FilesByName::of(workload) {
+        if files.wants_sizes() {
+            files.set_sizes(&opened.found_by_name(&files)?)?;
+        }
+        opened.by_name = Some(files);
+    }
+    Ok(opened)
+}
+
+/// The files that the user named, for a job or a mix.
+fn named_files(workload: &Workload) -> Option<ExportFiles> {
+    if let Some(job) = workload.stream() {
+        return Some(ExportFiles {
+            job: job.name.clone(),
+            names: job.files.names.clone(),
+            first_number: job.first_number,
+            files: job.files.per_worker(),
+        });
+    }
+    let names = workload.user_files()?.names.clone();
+    let files = u32::try_from(workload.files()).unwrap_or(u32::MAX);
+    Some(ExportFiles { job: String::new(), names, first_number: 0, files })
 }
 
 /// Default user id of the calls: for jobs that of this process, as in libnfs; else root.
@@ -241,7 +278,7 @@ impl OpenTarget for NfsTarget {
             ("protocol", "NFS version 3 over TCP, in user space".to_owned()),
             ("export", config.export.clone()),
             match &config.named {
-                Some(_) => ("files", "named by the job, below the export's root".to_owned()),
+                Some(_) => ("files", "named by the user, below the export's root".to_owned()),
                 None => ("directory", config.directory.clone()),
             },
             ("connections per job", config.connections_per_worker.to_string()),
@@ -275,6 +312,14 @@ impl OpenTarget for NfsTarget {
         facts
     }
 
+    fn by_name(&self) -> Option<&FilesByName> {
+        self.by_name.as_ref()
+    }
+
+    fn found_by_name(&self) -> Result<Vec<FoundByName>, TargetError> {
+        self.by_name.as_ref().map_or(Ok(Vec::new()), |files| NfsTarget::found_by_name(self, files))
+    }
+
     fn place(&self) -> Option<&OwnPlace> {
         Some(&self.place)
     }
@@ -295,8 +340,12 @@ impl OpenTarget for NfsTarget {
             holds_data: found.directory_exists,
         });
         let look = Look { space, seen: "the export answers".to_owned(), ..Look::default() };
-        let look = look.with_mtu(&config.paths, found.remote);
-        if !writes || found.may_write != Some(false) {
+        let mut look = look.with_mtu(&config.paths, found.remote);
+        let mut creates = writes;
+        if let Some(files) = &self.by_name {
+            (look, creates) = self.look_by_name(files, writes, look);
+        }
+        if !creates || found.may_write != Some(false) {
             return look;
         }
         let text = format!(
@@ -308,6 +357,10 @@ impl OpenTarget for NfsTarget {
     }
 
     fn prepare(&self) -> Result<Entered, TargetError> {
+        if let Some(files) = &self.by_name {
+            self.enter_by_name(files, true)?;
+            return Ok(Entered::Existing);
+        }
         if self.driver.config().named.is_some() {
             return Ok(Entered::Existing);
         }
@@ -316,6 +369,9 @@ impl OpenTarget for NfsTarget {
     }
 
     fn adopt(&self) -> Result<(), TargetError> {
+        if let Some(files) = self.by_name.as_ref().filter(|files| !files.are_filled()) {
+            return self.enter_by_name(files, self.writes);
+        }
         if self.driver.config().named.is_some() {
             return Ok(());
         }
@@ -333,7 +389,9 @@ impl OpenTarget for NfsTarget {
     }
 
     fn first_bytes(&self, object: u64, len: u32) -> Option<Vec<u8>> {
-        self.driver.beginning(object, len, PATIENCE).ok()
+        // Files named by jobs have no generation.
+        let of_job = self.driver.config().named.is_some() && self.by_name.is_none();
+        if of_job { None } else { self.driver.beginning(object, len, PATIENCE).ok() }
     }
 
     fn interface(&self) -> Result<String, paths::InterfaceError> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drivers::{Driver, DriverError, Payload};
@@ -11,6 +11,7 @@ use experiment::{CacheControl, Cell, Job, Target, TargetKind, TargetOptions, Tar
 use metrics::Interval;
 use serde_json::Value;
 
+use super::by_name::{FilesByName, FoundByName};
 use super::check::CheckTraits;
 use super::engines::JobEngines;
 use super::job::{LaidOut, as_wanted};
@@ -25,7 +26,8 @@ pub trait Protocol: Sync {
     /// Scheme, operations, options and traits, which experiment files are checked against.
     fn kind(&self) -> &'static TargetKind;
 
-    /// Creates a driver for a target. Resolves names and reads key files; creates and contacts nothing yet.
+    /// Creates a driver for a target. Resolves names and reads key files; creates nothing, and contacts nothing yet unless
+    /// the sizes of files that the user named determine the data set.
     ///
     /// # Errors
     /// One line: what is wrong with the URL or an option, and how to write it.
@@ -152,6 +154,19 @@ pub trait OpenTarget: Send + Sync {
         None
     }
 
+    /// The files of a mix that the user named; `None` for all other data.
+    fn by_name(&self) -> Option<&FilesByName> {
+        None
+    }
+
+    /// The files of a mix that the user named, as they are now. Blocks.
+    ///
+    /// # Errors
+    /// They cannot be inspected, or a name is taken by something else.
+    fn found_by_name(&self) -> Result<Vec<FoundByName>, TargetError> {
+        Ok(Vec::new())
+    }
+
     /// The directory or prefix that holds the data; `None` where a target has none.
     #[doc(hidden)]
     fn place(&self) -> Option<&OwnPlace> {
@@ -246,6 +261,12 @@ pub trait OpenTarget: Send + Sync {
         None
     }
 
+    /// The path of a file of the data set on this machine, where there is one.
+    fn path_of(&self, object: u64) -> Option<PathBuf> {
+        let _ = object;
+        None
+    }
+
     /// True when reads may come from this machine's page cache.
     fn uses_page_cache(&self) -> bool {
         false
@@ -313,6 +334,9 @@ impl dyn OpenTarget {
 
     /// The complete data set of a workload.
     pub fn data_set(&self, workload: &Workload) -> DataSet {
+        if let Some(files) = self.by_name() {
+            return files.data_set(files.numbers());
+        }
         DataSet::laid_out(self.shape(workload), workload.files())
     }
 
@@ -346,7 +370,8 @@ impl dyn OpenTarget {
     /// # Errors
     /// The first with a wrong size, or how many are missing; the listing failed.
     pub fn check_complete(&self, data_set: &DataSet) -> Result<(), TargetError> {
-        complete::check(self, data_set)
+        let Some(files) = self.by_name() else { return complete::check(self, data_set) };
+        self.found_by_name()?.iter().try_for_each(|file| files.used_of(file).map(drop))
     }
 
     /// Applies the requested cache control to the client's caches as far as possible; returns what was actually done,

@@ -174,7 +174,7 @@ impl<'a> HostGroupLinks<'a> {
             own_cores: !self.host_group.shares_machine(member),
             reactor: self.load.reactor.to_string(),
             patience: Patience::default(),
-            destroy: None,
+            destroy: Vec::new(),
             settled: Vec::new(),
         };
         let answers = self

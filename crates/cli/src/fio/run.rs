@@ -176,7 +176,7 @@ fn run_options(asked: &FioInvocation) -> Result<RunOptions, CommandError> {
     };
     Ok(RunOptions {
         reactor,
-        destroy: line.value("destroy").map(Into::into),
+        destroy: line.value("destroy").map(Into::into).into_iter().collect(),
         results: line.value("results").map(Into::into),
         save_baseline: line.value("save-baseline").map(Into::into),
         baseline: line.value("baseline").map(Into::into),

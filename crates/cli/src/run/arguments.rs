@@ -49,9 +49,10 @@ pub struct RunArguments {
     /// Resume an interrupted run at its first unfinished cell: its id, its name or `last`
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
-    /// Allow overwriting this block device although it holds data; must be exactly the target's device
-    #[arg(long, value_name = "DEVICE")]
-    pub destroy: Option<PathBuf>,
+    /// Allow overwriting this block device or named file although it holds data; must be exactly the one in use;
+    /// may be repeated
+    #[arg(long, value_name = "DEVICE|FILE")]
+    pub destroy: Vec<PathBuf>,
 
     /// After each measurement, try half and twice as much in flight for this long each, outside the figures:
     /// the verdict on the limit then rests on a test, not on inference [without a value: 5s]

@@ -144,6 +144,7 @@ fn cells(plan: &Plan, width: usize) -> String {
 
 fn data_set(set: &DataSetFigures) -> String {
     let what = match (set.objects, set.item_bytes) {
+        (_, 0) if set.names.is_some() => format!("{} in full size", count(set.items as usize, "file")),
         (_, 0) => "the whole device".to_owned(),
         (false, bytes) if targets::kind_of(&set.url).is_some_and(|kind| kind.device) => {
             format!("the first {} of the device", Size(bytes))
@@ -164,12 +165,13 @@ fn data_set(set: &DataSetFigures) -> String {
             format!("{items} of {}{hosts}{all}", Size(bytes))
         }
     };
+    let names = set.names.as_ref().map_or_else(String::new, |names| format!(" ({names})"));
     let fills = match set.fills {
         0 => "not written beforehand".to_owned(),
         1 => "written once".to_owned(),
         times => format!("written {times} times"),
     };
-    format!("{what}; {fills}, used by {}", count(set.cells as usize, "cell"))
+    format!("{what}{names}; {fills}, used by {}", count(set.cells as usize, "cell"))
 }
 
 fn written(bytes: &BytesToWrite) -> String {

@@ -28,20 +28,23 @@ fn identity(path: &Path) -> std::io::Result<Identity> {
     })
 }
 
-/// Accepts a device that holds nothing of value, or that is the one the user named.
-pub(super) fn check(path: &Path, destroy: Option<&Path>) -> Result<(), DriverError> {
+/// Accepts a device or file that holds nothing of value, or that is one of those the user named.
+pub(super) fn check(path: &Path, destroy: &[PathBuf]) -> Result<(), DriverError> {
     let wrong =
         |e: std::io::Error| DriverError::new(kind_of(&e), format!("{}: {}", path.display(), words(&e)));
     let device = identity(path).map_err(wrong)?;
-    if let Some(named) = destroy
-        && identity(named).is_ok_and(|named| named == device)
-    {
+    if destroy.iter().any(|named| identity(named).is_ok_and(|named| named == device)) {
         return Ok(());
     }
     let Some(found) = found_on(path, device)? else { return Ok(()) };
     let hint = match destroy {
-        Some(named) => format!("--destroy names {}, a different device", named.display()),
-        None => format!("to overwrite it anyway, give --destroy {}", path.display()),
+        [] => format!("to overwrite it anyway, give --destroy {}", path.display()),
+        [named] => format!(
+            "--destroy names {}, a different device or file; give --destroy {}, too",
+            named.display(),
+            path.display()
+        ),
+        _ => format!("to overwrite it, too, give --destroy {}", path.display()),
     };
     let text = format!("{} {found}: nothing was written; {hint}", path.display());
     Err(DriverError::new(ErrorKind::Rejected, text))
@@ -67,8 +70,7 @@ pub(super) fn check_named(path: &Path, destroy: &[PathBuf], mounted_too: bool) -
         );
         return Err(DriverError::new(ErrorKind::Rejected, text));
     }
-    let named = destroy.iter().find(|named| identity(named).is_ok_and(|named| named == device));
-    check(path, named.or(destroy.first()).map(PathBuf::as_path))?;
+    check(path, destroy)?;
     Ok(number)
 }
 

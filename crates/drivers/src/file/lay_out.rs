@@ -150,6 +150,30 @@ impl FileDriver {
         Ok(())
     }
 
+    /// Checks what a named file or device holds before it is written, as [`FileDriver::check_named`] and
+    /// [`FileDriver::check_device`] do. A missing file holds nothing.
+    ///
+    /// # Errors
+    /// It is in use or holds data, and `destroy` does not list it; it cannot be inspected.
+    pub fn check_overwriting(&self, object: u64, destroy: &[PathBuf]) -> Result<(), DriverError> {
+        match self.look(object)?.kind {
+            FileKind::Missing => Ok(()),
+            FileKind::Block => self.check_named(object, destroy, false),
+            FileKind::Regular | FileKind::Character => guard::check(&self.path_of(object), destroy),
+        }
+    }
+
+    /// Writes a named file's dirty pages back, then drops it from the page cache.
+    ///
+    /// # Errors
+    /// When it cannot be opened or written back.
+    pub fn invalidate_named(&self, object: u64) -> Result<(), DriverError> {
+        let path = self.path_of(object);
+        let fd = fs::File::open(&path).map_err(|e| failed("file", &path, &e))?;
+        fd.sync_all().map_err(|e| failed("writing back", &path, &e))?;
+        self.forget_pages(object, 0, 0)
+    }
+
     /// Alignment that direct I/O requires in a named file or, where it is missing, in a new file of its directory.
     /// `None` where unknown.
     ///

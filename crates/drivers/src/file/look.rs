@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::linux::fs::MetadataExt;
+use std::path::Path;
 
 use metrics::ErrorKind;
 use rustix::fs::{Access, access, statvfs};
@@ -40,25 +41,51 @@ impl FileDriver {
             return Err(DriverError::new(ErrorKind::Rejected, text));
         }
         if writes {
-            access(there, Access::WRITE_OK | Access::EXEC_OK).map_err(|errno| {
-                let error = io::Error::from(errno);
-                match kind_of(&error) {
-                    ErrorKind::AccessDenied => {
-                        let text = format!(
-                            "directory {}: this user may not write there; change its permissions, or name another",
-                            there.display()
-                        );
-                        DriverError::new(ErrorKind::AccessDenied, text)
-                    }
-                    _ => failed("directory", there, &error),
-                }
-            })?;
+            may_write(there)?;
         }
-        let space = statvfs(there).map_err(|errno| failed("directory", there, &errno.into()))?;
-        Ok(Some(DirectoryLook {
-            exists,
-            file_system: found.st_dev(),
-            available_bytes: (space.f_blocks > 0).then(|| space.f_bavail.saturating_mul(space.f_frsize)),
-        }))
+        let available_bytes = available_bytes(there)?;
+        Ok(Some(DirectoryLook { exists, file_system: found.st_dev(), available_bytes }))
     }
+
+    /// Inspects the directory that a missing named file is to be created in, or that its missing directories are to
+    /// be created in; creates nothing. `exists` says whether that is its own directory.
+    ///
+    /// # Errors
+    /// It is no directory, or this user may not write there.
+    pub fn look_at_parent(&self, object: u64) -> Result<DirectoryLook, DriverError> {
+        let path = self.path_of(object);
+        let parent = path.parent().unwrap_or(&path);
+        let there = parent.ancestors().find(|path| path.exists()).unwrap_or(parent);
+        let found = fs::metadata(there).map_err(|error| failed("directory", there, &error))?;
+        if !found.is_dir() {
+            let text = format!("{} is a file, not a directory; name another, or remove it", there.display());
+            return Err(DriverError::new(ErrorKind::Rejected, text));
+        }
+        may_write(there)?;
+        let available_bytes = available_bytes(there)?;
+        Ok(DirectoryLook { exists: there == parent, file_system: found.st_dev(), available_bytes })
+    }
+}
+
+/// Checks that this user may create files in a directory.
+fn may_write(directory: &Path) -> Result<(), DriverError> {
+    access(directory, Access::WRITE_OK | Access::EXEC_OK).map_err(|errno| {
+        let error = io::Error::from(errno);
+        match kind_of(&error) {
+            ErrorKind::AccessDenied => {
+                let text = format!(
+                    "directory {}: this user may not write there; change its permissions, or name another",
+                    directory.display()
+                );
+                DriverError::new(ErrorKind::AccessDenied, text)
+            }
+            _ => failed("directory", directory, &error),
+        }
+    })
+}
+
+/// Bytes that this user may still write in a directory's file system; `None` where it reports no block counts.
+fn available_bytes(directory: &Path) -> Result<Option<u64>, DriverError> {
+    let space = statvfs(directory).map_err(|errno| failed("directory", directory, &errno.into()))?;
+    Ok((space.f_blocks > 0).then(|| space.f_bavail.saturating_mul(space.f_frsize)))
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use metrics::ErrorKind;
 use rustix::fs::{Advice, FallocateFlags, Mode, OFlags, fadvise, fallocate, open, syncfs};
@@ -231,13 +231,13 @@ impl FileDriver {
         facts::of(self)
     }
 
-    /// Checks what a device holds before it is written, and remembers that it may be written. `destroy` is the device
-    /// that the user allowed to be overwritten whatever it holds. A directory needs no such check.
+    /// Checks what a device holds before it is written, and remembers that it may be written. `destroy` lists
+    /// what the user allowed to be overwritten whatever it holds. A directory needs no such check.
     ///
     /// # Errors
     /// When it is mounted or otherwise in use, or holds a file system, a partition table or the like, or, for a regular
-    /// file, any data, and `destroy` is not that very device. One line that says what was found and what to do.
-    pub fn check_device(&self, destroy: Option<&Path>) -> Result<(), DriverError> {
+    /// file, any data, and `destroy` does not list it. One line that says what was found and what to do.
+    pub fn check_device(&self, destroy: &[PathBuf]) -> Result<(), DriverError> {
         if let Place::Device(path) = &self.config().place {
             guard::check(path, destroy)?;
             self.cleared.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -180,12 +180,16 @@ async fn beginning(
     len: u32,
     limit: Duration,
 ) -> Result<Vec<u8>, DriverError> {
-    let (mut opened, directory) = open_directory(reactor, config, limit).await?;
-    let Some(directory) = directory else { return Err(dial::not_there(config)) };
-    let name = name_of(object);
-    let name = std::str::from_utf8(&name).expect("hexadecimal digits");
-    let found = dial::lookup(&mut opened.caller, config, directory, name).await?;
-    let Some(file) = found else { return Err(refused(config, "LOOKUP", Status::NOENT)) };
+    let path = match &config.named {
+        Some(named) => named.path(object),
+        None => format!("{}/{}", config.directory, String::from_utf8_lossy(&name_of(object))),
+    };
+    let mut opened = dial::open(reactor, config, 0, after(reactor, limit)).await?;
+    let mut file = opened.root;
+    for part in path.split('/') {
+        let found = dial::lookup(&mut opened.caller, config, file, part).await?;
+        file = found.ok_or_else(|| refused(config, "LOOKUP", Status::NOENT))?;
+    }
     let mut data = Vec::new();
     while (data.len() as u64) < u64::from(len) {
         opened.caller.set_deadline(after(reactor, limit));

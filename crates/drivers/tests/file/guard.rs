@@ -13,7 +13,8 @@ use crate::support::{driver, image, place};
 /// Checks a file used like a device; returns the reason for a refusal.
 fn refusal(path: &Path, destroy: Option<&Path>) -> Option<String> {
     let driver = driver(Place::Device(path.to_owned()), |_| {});
-    driver.check_device(destroy).err().map(|e| {
+    let destroy: Vec<PathBuf> = destroy.map(Path::to_owned).into_iter().collect();
+    driver.check_device(&destroy).err().map(|e| {
         assert_eq!(e.kind, ErrorKind::Rejected);
         assert!(!e.detail.contains('\n'));
         e.detail.into_string()
@@ -108,7 +109,7 @@ fn neither_directories_nor_terminals_are_devices() {
     let place = place();
     for path in [place.path(), Path::new("/dev/null"), &place.path().join("missing")] {
         let driver = driver(Place::Device(path.to_owned()), |_| {});
-        assert!(driver.check_device(None).is_err());
+        assert!(driver.check_device(&[]).is_err());
         assert!(driver.prepare().is_err());
     }
 }

@@ -201,7 +201,7 @@ fn a_file_is_used_like_a_device_and_keeps_its_size() {
             let unchecked = perform(&reactor, &session, &op(OpKind::Write, 0, 0, 4096)).unwrap_err();
             assert_eq!(unchecked.kind, ErrorKind::Rejected, "{unchecked}");
             drop(session);
-            driver.check_device(None).unwrap();
+            driver.check_device(&[]).unwrap();
             driver.prepare().unwrap();
             let session = connect(&reactor, &driver, Sink::Verify).unwrap();
             for (offset, len) in [(0, 65_536), (65_536, (1 << 20) - 65_536)] {

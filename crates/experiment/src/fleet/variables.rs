@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use content::FileNames;
+
 use super::{Fleet, bare_host};
 use crate::kind::{TargetKind, kind_of};
+use crate::load::Load;
 use crate::nearest::hint;
 use crate::option_error::OptionValueError;
 use crate::plan::{Cell, Target};
@@ -35,7 +38,7 @@ pub enum HostValueError {
 
 impl Fleet {
     /// The cell as a host is to run it: with the host's variables substituted in the target's URL and options, and its
-    /// name for `$clientuid` in a job's file names. `host` is its name as in [`host_names`](Self::host_names) (or as
+    /// name for `$clientuid` in file names. `host` is its name as in [`host_names`](Self::host_names) (or as
     /// found by the launcher), `index` counts the hosts from 0.
     ///
     /// # Errors
@@ -48,8 +51,11 @@ impl Fleet {
         index: u32,
     ) -> Result<Cell, HostValueError> {
         let mut own = Cell { target: self.target_for(kinds, &cell.target, host, index)?, ..cell.clone() };
-        if let Some(job) = own.workload.stream_mut() {
-            let format = &mut job.files.names.format;
+        let names = match &mut own.workload.load {
+            Load::Mix(mix) => mix.user_files.as_mut().map(|files| &mut files.names),
+            Load::Stream(job) => Some(&mut job.files.names),
+        };
+        if let Some(FileNames { format, .. }) = names {
             *format = format.replace("$clientuid", &self.client_uid(host, index));
         }
         Ok(own)

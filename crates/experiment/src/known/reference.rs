@@ -29,6 +29,8 @@ fn named(name: &str) -> String {
         }
         "slurm" | "kubernetes" | "command" => here(&format!("fleet-{name}-")),
         "claim" => here("fleet-kubernetes-claim-"),
+        "files" => format!("number, or {}", here("files")),
+        "file_names" => "list of names, or map".to_owned(),
         "measure" => format!("duration, or {}", here("stages-measure-")),
         "workload" | "workloads" => here("workloads"),
         "targets" | "parameters" => guide("map", name),
@@ -109,6 +111,11 @@ pub fn reference(kinds: &[&'static TargetKind]) -> String {
         ops(kinds),
         options(kinds),
         table("Workloads", "Keys of each workload, and of `defaults`.", WORKLOAD),
+        table(
+            "`files`",
+            "A number alone is short for `count`. [experiments.md](experiments.md#files-with-names) explains names.",
+            FILES,
+        ),
         table("`placement`", "Cores alone, `placement: 0-7`, are short for `cores`.", PLACEMENT),
         table(
             "`think`",

@@ -1,5 +1,6 @@
 //! Workload keys that set part of its job: they mean the same as without a job, and can be crossed.
 
+use super::user_files::{self, Files};
 use super::{access, placement, think, weights};
 use crate::job::{Amount, BlockSizes, Directions, Distribution, Job, SizeChoice, Zone};
 use crate::plan::{Access, CacheControl, WeightedSize};
@@ -45,7 +46,15 @@ pub(super) fn put_in(fields: &Fields<'_>, job: &mut Job, cache: Option<CacheCont
         put_access(fields, job)?;
     }
     if given("files") {
-        job.files.count = fields.count("files", 1, u32::MAX, 1);
+        let Files { count, names } = user_files::files(fields)?;
+        if names.is_some() && said(&["files", "names"]) {
+            let text = "names of files stand in the job, too: files.names";
+            fields.fault("files", text, "give them in one of the two places");
+        }
+        job.files.count = count.map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX));
+        if let Some(names) = names {
+            job.files.names = names;
+        }
     }
     if given("file_size") {
         job.files.bytes = fields.size("file_size", 0);

@@ -13,11 +13,11 @@ const AT_MOST_S: f64 = 1800.0;
 /// Minimum useful length of a probe trial, in seconds.
 pub const SHORTEST_PROBE_S: f64 = 1.0;
 
-/// The stages of a cell.
+/// The stages of a cell; `names` says that the user named its files.
 pub(super) fn stages(
     fields: &Fields<'_>,
     ops: &[WeightedOp],
-    verify: bool,
+    (verify, names): (bool, bool),
     rule: &SteadyRule,
 ) -> Option<Stages> {
     let reader = fields.reader;
@@ -29,7 +29,12 @@ pub(super) fn stages(
     let own = |op: OpKind| matches!(op.traits().subject, OpSubject::OwnMaking | OpSubject::Either);
     let made_by_itself =
         !verify && !verify_stage && !ops.is_empty() && ops.iter().all(|weighted| own(weighted.op));
-    let prepare = match stages.choice("prepare", PREPARE, if made_by_itself { "none" } else { "fill" }) {
+    let usual = match (names, made_by_itself) {
+        (true, _) => "keep",
+        (false, true) => "none",
+        (false, false) => "fill",
+    };
+    let prepare = match stages.choice("prepare", PREPARE, usual) {
         "fill" => Prepare::Fill,
         "fill_always" => Prepare::FillAlways,
         "keep" => Prepare::Keep,

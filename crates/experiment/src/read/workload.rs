@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use content::FileNames;
+
 use super::hosts::Hosts;
-use super::{access, placement, rate, rules, stages, study, target, think, weights};
+use super::{access, placement, rate, rules, stages, study, target, think, user_files, weights};
 use crate::checks;
 use crate::foreign::in_our_words;
 use crate::job::WITHOUT_LIMIT_S;
@@ -11,9 +13,10 @@ use crate::kind::TargetKind;
 use crate::known::{SHARED, SINK, WORKLOAD};
 use crate::load::{Load, MixLoad, Workload};
 use crate::nearest::hint;
-use crate::plan::{Arrivals, CacheControl, Cell, ErrorPolicy, Gate, Study, Target, WeightedOp};
+use crate::plan::{Arrivals, CacheControl, Cell, ErrorPolicy, Gate, Prepare, Study, Target, WeightedOp};
 use crate::reader::{Fields, Reader};
 use crate::tree::{Entry, Node, Value};
+use crate::user_files::UserFiles;
 
 /// Default maximum duration of an operation, in seconds.
 pub(crate) const USUAL_OP_TIMEOUT_S: f64 = 60.0;
@@ -129,18 +132,22 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
         _ => CacheControl::Keep,
     };
     let cache = rules::cache(fields, kind_cache);
+    let names = shape.as_ref().is_some_and(|shape| shape.names.is_some());
     let stages = steady
         .as_ref()
-        .and_then(|rule| stages::stages(fields, ops.as_deref().unwrap_or_default(), verify, rule));
+        .and_then(|rule| stages::stages(fields, ops.as_deref().unwrap_or_default(), (verify, names), rule));
     let (target, kind) = target?;
-    let shape = shape?;
+    let (shape, stages) = (shape?, stages?);
+    // What exists has its own size.
+    let whole = names && stages.prepare == Prepare::Keep && !fields.has("file_size");
     let mix = MixLoad {
         access: access?,
         block_sizes: block_sizes?,
         fsync_every,
         fdatasync,
         files: shape.files,
-        file_bytes: shape.file_bytes,
+        file_bytes: if whole { 0 } else { shape.file_bytes },
+        user_files: shape.names.map(|names| UserFiles { names, create: stages.prepare != Prepare::Keep }),
         compressible,
         dedupe,
         verify,
@@ -165,7 +172,7 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
         repetition: 1,
         target,
         workload: workload_value,
-        stages: stages?,
+        stages,
         steady: steady?,
         gates: shared.gates?,
         cache: cache?,
@@ -178,6 +185,7 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
     if reader.log.count() == faults_before {
         checks::cell(fields, kind, &cell);
         scene.hosts.check(fields, kind, &cell);
+        user_files::check(fields, kind, scene.hosts.fleet, &cell);
     }
     Some(cell)
 }
@@ -220,6 +228,7 @@ fn target_of(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<(Target, &'static
 struct Shape {
     files: u64,
     file_bytes: u64,
+    names: Option<FileNames>,
     default_block: u64,
 }
 
@@ -242,9 +251,12 @@ impl Shape {
             }
         }
         let default_count = if objects { 64 } else { 1 };
-        let files = fields.integer(count_key, 1, 1 << 40, default_count);
+        let (files, names) = match objects {
+            true => (fields.integer(count_key, 1, 1 << 40, default_count), None),
+            false => user_files::of_mix(fields).unwrap_or((1, None)),
+        };
         let device = kind.device;
-        if device && files != 1 {
+        if device && files != 1 && names.is_none() {
             fields.fault(
                 "files",
                 "a block device holds no files",
@@ -272,7 +284,7 @@ impl Shape {
         // A default block larger than the file would cause a fault that is not the user's.
         let default_block = if objects { file_bytes.max(1) } else { 4096.min(file_bytes.max(1)) };
         let default_block = if device { 4096 } else { default_block };
-        Self { files, file_bytes, default_block }
+        Self { files, file_bytes, names, default_block }
     }
 }
 

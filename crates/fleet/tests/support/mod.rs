@@ -124,7 +124,7 @@ pub fn opening() -> OpenOrder {
         own_cores: false,
         reactor: "auto".to_owned(),
         patience: targets::Patience::default(),
-        destroy: None,
+        destroy: Vec::new(),
         settled: Vec::new(),
     }
 }

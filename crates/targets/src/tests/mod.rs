@@ -66,7 +66,7 @@ fn options(run: &Run) -> OpenContext {
     OpenContext {
         run: run.clone(),
         place: run.id().clone(),
-        destroy: None,
+        destroy: Vec::new(),
         cleared: ClearedFiles::default(),
         secrets: Arc::new(HeldSecrets::default()),
         seed: 7,

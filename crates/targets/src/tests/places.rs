@@ -37,7 +37,7 @@ fn devices_are_used_as_a_whole() {
         "{error}"
     );
     assert_eq!(std::fs::read(&precious).unwrap(), [1; 8192]);
-    let named = OpenContext { destroy: Some(precious.clone()), ..options(&run) };
+    let named = OpenContext { destroy: vec![precious.clone()], ..options(&run) };
     open(&target(&url, &[]), &workload, &named).unwrap().prepare().unwrap();
     let large = changed(workload, |mix| mix.file_bytes = 1 << 30);
     let Err(error) = open(&target(&url, &[]), &large, &named) else { panic!("it is not so large") };

@@ -1,0 +1,111 @@
+//! The files of a mix that the user named: which part of each is used, and what is wrong with those that exist.
+
+use std::ops::Range;
+
+use engine::DataSet;
+use experiment::{UserFiles, Workload};
+use units::Size;
+
+use super::TargetError;
+
+/// The files of a mix that the user named.
+#[derive(Clone, Debug)]
+pub struct FilesByName {
+    files: UserFiles,
+    count: u64,
+    /// Bytes used of each; 0: of an existing file all whole blocks.
+    file_bytes: u64,
+    /// The largest block of the load.
+    block_bytes: u64,
+    /// Bytes used of each file, once known.
+    used: Vec<u64>,
+}
+
+/// A file by its name, as found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundByName {
+    /// Its name for people: a path, or a name on an export.
+    pub shown: String,
+    /// Its size; `None`: it is missing.
+    pub bytes: Option<u64>,
+}
+
+impl FilesByName {
+    /// Those of a workload. Sizes that only the target knows are set by [`FilesByName::set_sizes`].
+    pub(super) fn of(workload: &Workload) -> Option<Self> {
+        let files = workload.user_files()?.clone();
+        let (count, file_bytes) = (workload.files(), workload.file_bytes());
+        let block_bytes = workload.block_sizes().iter().map(|size| size.bytes).max().unwrap_or(1).max(1);
+        let used = if file_bytes > 0 { vec![file_bytes; count as usize] } else { Vec::new() };
+        Some(Self { files, count, file_bytes, block_bytes, used })
+    }
+
+    /// The numbers of the files.
+    pub fn numbers(&self) -> Range<u64> {
+        0..self.count
+    }
+
+    /// Whether missing files are created, and all are filled.
+    pub fn are_filled(&self) -> bool {
+        self.files.create
+    }
+
+    /// The names for people.
+    pub(super) fn shown(&self) -> String {
+        self.files.shown(self.count)
+    }
+
+    /// Whether the sizes of existing files determine how much is used of them.
+    pub(super) fn wants_sizes(&self) -> bool {
+        self.used.is_empty()
+    }
+
+    /// Sets how much is used of each file.
+    ///
+    /// # Errors
+    /// The first that is missing or too small.
+    pub(super) fn set_sizes(&mut self, found: &[FoundByName]) -> Result<(), TargetError> {
+        self.used = found.iter().map(|file| self.used_of(file)).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    /// The part of an existing file that is used, in bytes.
+    ///
+    /// # Errors
+    /// One line: it is missing or too small.
+    pub(super) fn used_of(&self, file: &FoundByName) -> Result<u64, TargetError> {
+        let FoundByName { shown, bytes } = file;
+        let wrong = |text: String| Err(TargetError::Input(format!("file {shown}: {text}")));
+        let Some(bytes) = *bytes else {
+            let next = match self.files.create {
+                true => "run with prepare: fill_always",
+                false => "make it, or let the run make and fill it (stages: {prepare: fill})",
+            };
+            return wrong(format!("it is missing; next: {next}"));
+        };
+        if self.file_bytes == 0 {
+            let whole = bytes / self.block_bytes * self.block_bytes;
+            let block = Size(self.block_bytes);
+            return match whole {
+                0 => wrong(format!(
+                    "it has {bytes} bytes, less than a block of {block}; next: use smaller blocks, or name a larger file"
+                )),
+                whole => Ok(whole),
+            };
+        }
+        if bytes < self.file_bytes {
+            let asked = Size(self.file_bytes);
+            return wrong(format!(
+                "it has {bytes} bytes and file_size is {asked}; next: write a smaller file_size, none for all of it, or \
+                 stages: {{prepare: fill}}, which overwrites it"
+            ));
+        }
+        Ok(self.file_bytes)
+    }
+
+    /// A part of the files as a data set.
+    pub fn data_set(&self, numbers: Range<u64>) -> DataSet {
+        let used = &self.used[numbers.start as usize..numbers.end as usize];
+        DataSet::of_sizes(numbers.start, used, self.block_bytes)
+    }
+}

@@ -1,0 +1,146 @@
+//! The files of a mix that the user named, on this machine.
+
+use std::path::{Path, PathBuf};
+
+use drivers::file::{FileKind, Fill, Hint, NamedFiles, Place as Where};
+use experiment::{Access, UserFiles};
+use metrics::OpKind;
+
+use super::by_name::{FilesByName, FoundByName};
+use super::file::{FileTarget, no_directory};
+use super::{FindingKind, FreeSpace, Look, OpenRequest, TargetError};
+
+/// Location of the files, and how they are opened.
+pub(super) fn place(
+    request: &OpenRequest<'_>,
+    directory: PathBuf,
+    files: &UserFiles,
+) -> Result<Where, TargetError> {
+    if !directory.is_dir() {
+        return Err(no_directory(request, &directory));
+    }
+    let hint = match request.workload.access() {
+        Access::Sequential => Hint::Sequential,
+        _ => Hint::Random,
+    };
+    Ok(Where::Named(NamedFiles {
+        directory,
+        job: String::new(),
+        names: files.names.clone(),
+        write: request.workload.does(OpKind::changes_data),
+        create: false,
+        hint,
+    }))
+}
+
+impl FileTarget {
+    /// The files as they are now.
+    pub(super) fn found_by_name(&self, files: &FilesByName) -> Result<Vec<FoundByName>, TargetError> {
+        let found = |file: u64| {
+            let looked = self.driver.look(file)?;
+            let shown = self.driver.path_of(file).display().to_string();
+            let bytes = match looked.kind {
+                FileKind::Missing => None,
+                FileKind::Regular | FileKind::Block => Some(looked.bytes),
+                FileKind::Character => {
+                    let text =
+                        format!("file {shown}: it is a character device; next: name a file or block device");
+                    return Err(TargetError::Input(text));
+                }
+            };
+            Ok(FoundByName { shown, bytes })
+        };
+        files.numbers().map(found).collect()
+    }
+
+    /// Every fault of the files, before anything is created or written; `writes` says that something will be.
+    pub(super) fn look_by_name(&self, files: &FilesByName, writes: bool) -> Result<Look, TargetError> {
+        let found = self.found_by_name(files)?;
+        let mut look = Look { seen: format!("files {}", files.shown()), ..Look::default() };
+        for (file, found) in files.numbers().zip(&found) {
+            if let Err(error) = self.check_by_name(files, file, found, writes) {
+                look = look.with(FindingKind::Misuse, error.to_string());
+            }
+        }
+        let missing = files.numbers().zip(&found).find(|(_, found)| found.bytes.is_none());
+        if let Some((file, _)) = missing.filter(|_| files.are_filled()) {
+            let parent = self.driver.look_at_parent(file)?;
+            look.space = parent.available_bytes.map(|available_bytes| FreeSpace {
+                file_system: parent.file_system.to_string(),
+                place: self.driver.config().place.path().display().to_string(),
+                available_bytes,
+                holds_data: found.iter().any(|found| found.bytes.is_some()),
+            });
+        }
+        Ok(look)
+    }
+
+    /// Whether a file can be used: it exists in full size or is to be filled, may be overwritten if it is, and suits
+    /// direct I/O.
+    fn check_by_name(
+        &self,
+        files: &FilesByName,
+        file: u64,
+        found: &FoundByName,
+        writes: bool,
+    ) -> Result<(), TargetError> {
+        if !files.are_filled() {
+            files.used_of(found)?;
+        }
+        if writes && found.bytes.is_some() {
+            let path = self.driver.path_of(file);
+            self.cleared
+                .check(&path, &self.destroy, |destroy| self.driver.check_overwriting(file, destroy))?;
+        }
+        if !self.driver.config().direct {
+            return Ok(());
+        }
+        let Some(alignment) = self.driver.alignment_at(file)? else { return Ok(()) };
+        let unit = u64::from(alignment.offset_bytes.max(1));
+        match self.sizes.iter().find(|size| !size.is_multiple_of(unit)) {
+            Some(size) => Err(TargetError::Input(format!(
+                "file {}: past the page cache (direct) sizes must be multiples of {unit} bytes, and {size} is none; next: \
+                 choose another size, or write direct: false",
+                found.shown
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks the files right before a cell, and creates missing ones if they are to be filled.
+    ///
+    /// # Errors
+    /// The first that cannot be used or created.
+    pub(super) fn enter_by_name(&self, files: &FilesByName, writes: bool) -> Result<(), TargetError> {
+        let found = self.found_by_name(files)?;
+        for (file, found) in files.numbers().zip(&found) {
+            self.check_by_name(files, file, found, writes)?;
+        }
+        let config = self.driver.config();
+        let fill = match config.fallocate {
+            drivers::file::Fallocate::None => Fill::None,
+            _ => Fill::Behind,
+        };
+        for (file, _) in files.numbers().zip(&found).filter(|(_, found)| found.bytes.is_none()) {
+            self.driver.make(file, config.file_bytes, fill, true)?;
+            self.cleared.insert(self.driver.path_of(file));
+        }
+        Ok(())
+    }
+
+    /// Drops the files' pages; returns what was done, in words for the result.
+    pub(super) fn invalidate_by_name(&self, files: &FilesByName) -> String {
+        for file in files.numbers() {
+            if let Err(error) = self.driver.invalidate_named(file) {
+                return format!("not invalidated: {}", error.detail);
+            }
+        }
+        let count = files.numbers().end;
+        format!("pages of {count} named files given up (fsync, posix_fadvise DONTNEED)")
+    }
+
+    /// The directory that relative names start from.
+    pub(super) fn directory_of_names(&self) -> Option<&Path> {
+        self.by_name.as_ref().map(|_| self.driver.config().place.path())
+    }
+}

@@ -1,0 +1,101 @@
+//! The files of a mix that the user named, on an export.
+
+use std::path::PathBuf;
+
+use drivers::nfs::{NamedPath, PathState};
+
+use super::by_name::{FilesByName, FoundByName};
+use super::nfs::NfsTarget;
+use super::place::PATIENCE;
+use super::{FindingKind, Look, TargetError};
+
+impl NfsTarget {
+    /// The files as they are now.
+    pub(super) fn found_by_name(&self, files: &FilesByName) -> Result<Vec<FoundByName>, TargetError> {
+        let paths: Vec<NamedPath> = files.numbers().map(|file| self.named_path(file)).collect();
+        let states = self.driver.look_at(&paths, PATIENCE)?;
+        let export = &self.driver.config().export;
+        let found = paths.into_iter().zip(states).map(|(NamedPath { path, .. }, state)| FoundByName {
+            shown: format!("{path} in export {export}"),
+            bytes: match state {
+                PathState::Missing => None,
+                PathState::File(bytes) => Some(bytes),
+            },
+        });
+        Ok(found.collect())
+    }
+
+    /// Adds every fault of the files to what was found about the export; `writes` says that something will be written.
+    /// Also returns whether files are created.
+    pub(super) fn look_by_name(&self, files: &FilesByName, writes: bool, mut look: Look) -> (Look, bool) {
+        let found = match self.found_by_name(files) {
+            Ok(found) => found,
+            Err(error) => return (look.with(FindingKind::Failure, error.to_string()), false),
+        };
+        for (file, found) in files.numbers().zip(&found) {
+            if let Err(error) = self.check_by_name(files, file, found, writes) {
+                look = look.with(FindingKind::Misuse, error.to_string());
+            }
+        }
+        let holds_data = found.iter().any(|found| found.bytes.is_some());
+        look.space.iter_mut().for_each(|space| space.holds_data = holds_data);
+        look.seen = format!("the export answers; files {}", files.shown());
+        let missing = found.iter().any(|found| found.bytes.is_none());
+        (look, missing && files.are_filled())
+    }
+
+    /// Whether a file can be used: it exists in full size or is to be filled, and may be overwritten if it is.
+    fn check_by_name(
+        &self,
+        files: &FilesByName,
+        file: u64,
+        found: &FoundByName,
+        writes: bool,
+    ) -> Result<(), TargetError> {
+        if !files.are_filled() {
+            files.used_of(found)?;
+        }
+        let holds_data = found.bytes.is_some_and(|bytes| bytes > 0);
+        let url = self.url_of(file);
+        if !writes || !holds_data || self.cleared.contains(&url) {
+            return Ok(());
+        }
+        if self.destroy.contains(&url) {
+            self.cleared.insert(url);
+            return Ok(());
+        }
+        Err(TargetError::Input(format!(
+            "file {} holds data: nothing was written; to overwrite it anyway, give --destroy {}",
+            found.shown,
+            url.display()
+        )))
+    }
+
+    /// Checks the files right before a cell, and creates missing ones, empty, if they are to be filled.
+    ///
+    /// # Errors
+    /// The first that cannot be used or created.
+    pub(super) fn enter_by_name(&self, files: &FilesByName, writes: bool) -> Result<(), TargetError> {
+        let found = self.found_by_name(files)?;
+        for (file, found) in files.numbers().zip(&found) {
+            self.check_by_name(files, file, found, writes)?;
+        }
+        let missing = files.numbers().zip(&found).filter(|(_, found)| found.bytes.is_none());
+        let missing: Vec<u64> = missing.map(|(file, _)| file).collect();
+        let paths: Vec<NamedPath> = missing.iter().map(|file| self.named_path(*file)).collect();
+        self.driver.make(&paths, PATIENCE)?;
+        missing.into_iter().for_each(|file| self.cleared.insert(self.url_of(file)));
+        Ok(())
+    }
+
+    /// A file as the first worker reaches it.
+    fn named_path(&self, file: u64) -> NamedPath {
+        let path = self.driver.config().named.as_ref().map(|named| named.path(file));
+        NamedPath { worker: 0, path: path.unwrap_or_default() }
+    }
+
+    /// The URL of a file, by which `--destroy` names it.
+    fn url_of(&self, file: u64) -> PathBuf {
+        format!("{}/{}", self.url, self.named_path(file).path).into()
+    }
+}
