@@ -109,6 +109,63 @@ fn churn(choice: BackendChoice, place: Place) -> (usize, usize) {
     })
 }
 
+/// A mix over files that the user listed: object `n` is the `n`-th of the list.
+#[test]
+fn warm_operations_on_listed_files_allocate_nothing() {
+    const LEN: u64 = 4096;
+    for choice in [BackendChoice::Uring, BackendChoice::Epoll] {
+        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let listed: Vec<String> = vec![
+            "db1.dat".to_owned(),
+            "./db2.dat".to_owned(),
+            outside.path().join("db3.dat").display().to_string(),
+        ];
+        for name in &listed {
+            std::fs::write(place.path().join(name), vec![7; 4 * LEN as usize]).unwrap();
+        }
+        let named = NamedFiles {
+            directory: place.path().to_owned(),
+            job: String::new(),
+            names: FileNames { listed, ..FileNames::default() },
+            write: true,
+            create: false,
+            hint: Hint::Random,
+        };
+        let driver =
+            FileDriver::new(FileConfig { open_files: 6, ..FileConfig::new(Place::Named(named)) }).unwrap();
+        let reactor = Reactor::open(choice).unwrap();
+        let limit = Duration::from_secs(60);
+        let context = WorkerContext {
+            worker: 0,
+            lanes: 4,
+            payload: Payload::new(7),
+            sink: Sink::Buffer,
+            op_timeout: limit,
+            connect_timeout: limit,
+        };
+        reactor.block_on(async {
+            let session = driver.connect(&reactor, &context).await.unwrap();
+            let round = async || {
+                let before = alloc::calls();
+                for object in 0..3 {
+                    for kind in [OpKind::Write, OpKind::Read, OpKind::Commit, OpKind::Stat] {
+                        let op = Op::new(kind, 1, object).range(LEN, LEN);
+                        session.perform(&op).await.unwrap();
+                    }
+                }
+                alloc::calls() - before
+            };
+            for _ in 0..20 {
+                round().await;
+            }
+            for _ in 0..20 {
+                assert_eq!(round().await, 0, "{choice}");
+            }
+        });
+    }
+}
+
 #[test]
 fn names_of_files_take_no_memory() {
     for choice in [BackendChoice::Uring, BackendChoice::Epoll] {

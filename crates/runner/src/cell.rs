@@ -337,6 +337,7 @@ impl CellRun<'_> {
                 None => verdict::uncertain(&measured.figures.total.summary),
             },
             cacheable: site.uses_page_cache(),
+            data_bytes: site.members(self.context).first().map_or(0, |member| site.bytes_of(*member)),
             cache_bytes: site.cache_bytes(),
             doubts,
         }

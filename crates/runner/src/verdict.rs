@@ -59,6 +59,8 @@ pub struct CellEvidence {
     pub uncertain: Option<String>,
     /// Reads may come from this client's page cache.
     pub cacheable: bool,
+    /// Bytes that one host loads, as found at the target.
+    pub data_bytes: u64,
     /// Memory available for caching files, in bytes.
     pub cache_bytes: Option<u64>,
     /// Other reasons that make the figures doubtful.
@@ -258,7 +260,11 @@ fn client(evidence: &CellEvidence) -> Vec<String> {
 /// Reads that the client's memory may have served.
 fn cache(cell: &Cell, evidence: &CellEvidence) -> Option<String> {
     let reads = cell.workload.does(OpKind::reads);
-    let bytes = cell.workload.files().saturating_mul(cell.workload.file_bytes());
+    let bytes = match cell.workload.files().saturating_mul(cell.workload.file_bytes()) {
+        // Only the target knows.
+        0 => evidence.data_bytes,
+        planned => planned,
+    };
     let memory = evidence.cache_bytes?;
     // Dropped caches stay empty only as long as nothing is read twice.
     let emptied = cell.cache != CacheControl::Keep || cell.workload.gives_up_pages();

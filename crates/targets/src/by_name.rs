@@ -63,8 +63,15 @@ impl FilesByName {
     /// Sets how much is used of each file.
     ///
     /// # Errors
-    /// The first that is missing or too small.
+    /// All that are missing, or the first that is too small.
     pub(super) fn set_sizes(&mut self, found: &[FoundByName]) -> Result<(), TargetError> {
+        let missing: Vec<&str> =
+            found.iter().filter(|file| file.bytes.is_none()).map(|file| &*file.shown).collect();
+        if let [first, second, others @ ..] = &*missing {
+            let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+            let text = format!("files {first}, {second}{more} are missing; next: {}", self.mend());
+            return Err(TargetError::Input(text));
+        }
         self.used = found.iter().map(|file| self.used_of(file)).collect::<Result<_, _>>()?;
         Ok(())
     }
@@ -75,20 +82,14 @@ impl FilesByName {
     /// One line: it is missing or too small.
     pub(super) fn used_of(&self, file: &FoundByName) -> Result<u64, TargetError> {
         let FoundByName { shown, bytes } = file;
-        let wrong = |text: String| Err(TargetError::Input(format!("file {shown}: {text}")));
-        let Some(bytes) = *bytes else {
-            let next = match self.files.create {
-                true => "run with prepare: fill_always",
-                false => "make it, or let the run make and fill it (stages: {prepare: fill})",
-            };
-            return wrong(format!("it is missing; next: {next}"));
-        };
+        let wrong = |text: String| Err(TargetError::Input(format!("file {shown} {text}")));
+        let Some(bytes) = *bytes else { return wrong(format!("is missing; next: {}", self.mend())) };
         if self.file_bytes == 0 {
             let whole = bytes / self.block_bytes * self.block_bytes;
             let block = Size(self.block_bytes);
             return match whole {
                 0 => wrong(format!(
-                    "it has {bytes} bytes, less than a block of {block}; next: use smaller blocks, or name a larger file"
+                    "has {bytes} bytes, less than a block of {block}; next: use smaller blocks, or name a larger file"
                 )),
                 whole => Ok(whole),
             };
@@ -96,11 +97,19 @@ impl FilesByName {
         if bytes < self.file_bytes {
             let asked = Size(self.file_bytes);
             return wrong(format!(
-                "it has {bytes} bytes and file_size is {asked}; next: write a smaller file_size, none for all of it, or \
+                "has {bytes} bytes and file_size is {asked}; next: write a smaller file_size, none for all of it, or \
                  stages: {{prepare: fill}}, which overwrites it"
             ));
         }
         Ok(self.file_bytes)
+    }
+
+    /// What to do about a missing file.
+    fn mend(&self) -> &'static str {
+        match self.files.create {
+            true => "run again with prepare: fill_always",
+            false => "make it, or let the run make and fill it (stages: {prepare: fill})",
+        }
     }
 
     /// A part of the files as a data set.

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use drivers::DriverError;
 use drivers::file::{FileKind, Fill, Hint, NamedFiles, Place as Where};
 use experiment::{Access, UserFiles};
-use metrics::OpKind;
+use metrics::{ErrorKind, OpKind};
 
 use super::by_name::{FilesByName, FoundByName};
 use super::file::{FileTarget, no_directory};
@@ -37,7 +38,7 @@ impl FileTarget {
     /// The files as they are now.
     pub(super) fn found_by_name(&self, files: &FilesByName) -> Result<Vec<FoundByName>, TargetError> {
         let found = |file: u64| {
-            let looked = self.driver.look(file)?;
+            let looked = self.driver.look(file).map_err(misnamed)?;
             let shown = self.driver.path_of(file).display().to_string();
             let bytes = match looked.kind {
                 FileKind::Missing => None,
@@ -87,10 +88,18 @@ impl FileTarget {
         if !files.are_filled() {
             files.used_of(found)?;
         }
+        if found.bytes.is_some() {
+            self.driver.check_access(file, writes)?;
+        }
         if writes && found.bytes.is_some() {
             let path = self.driver.path_of(file);
-            self.cleared
-                .check(&path, &self.destroy, |destroy| self.driver.check_overwriting(file, destroy))?;
+            let checked = self
+                .cleared
+                .check(&path, &self.destroy, |destroy| self.driver.check_overwriting(file, destroy));
+            checked.map_err(|error| match files.are_filled() {
+                true => DriverError::new(error.kind, format!("{}, or write prepare: keep", error.detail)),
+                false => error,
+            })?;
         }
         if !self.driver.config().direct {
             return Ok(());
@@ -142,5 +151,13 @@ impl FileTarget {
     /// The directory that relative names start from.
     pub(super) fn directory_of_names(&self) -> Option<&Path> {
         self.by_name.as_ref().map(|_| self.driver.config().place.path())
+    }
+}
+
+/// A name of something that is no file is an error of the user's.
+fn misnamed(error: DriverError) -> TargetError {
+    match error.kind {
+        ErrorKind::Rejected => TargetError::Input(error.detail.into_string()),
+        _ => error.into(),
     }
 }

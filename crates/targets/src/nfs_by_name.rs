@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use drivers::nfs::{NamedPath, PathState};
+use metrics::ErrorKind;
 
 use super::by_name::{FilesByName, FoundByName};
 use super::nfs::NfsTarget;
@@ -13,7 +14,11 @@ impl NfsTarget {
     /// The files as they are now.
     pub(super) fn found_by_name(&self, files: &FilesByName) -> Result<Vec<FoundByName>, TargetError> {
         let paths: Vec<NamedPath> = files.numbers().map(|file| self.named_path(file)).collect();
-        let states = self.driver.look_at(&paths, PATIENCE)?;
+        let states = self.driver.look_at(&paths, PATIENCE).map_err(|error| match error.kind {
+            // A name of something that is no file is an error of the user's.
+            ErrorKind::AlreadyExists => TargetError::Input(error.detail.into_string()),
+            _ => error.into(),
+        })?;
         let export = &self.driver.config().export;
         let found = paths.into_iter().zip(states).map(|(NamedPath { path, .. }, state)| FoundByName {
             shown: format!("{path} in export {export}"),
@@ -30,7 +35,10 @@ impl NfsTarget {
     pub(super) fn look_by_name(&self, files: &FilesByName, writes: bool, mut look: Look) -> (Look, bool) {
         let found = match self.found_by_name(files) {
             Ok(found) => found,
-            Err(error) => return (look.with(FindingKind::Failure, error.to_string()), false),
+            Err(error) => {
+                look.findings.append(&mut Look::refused(&error).findings);
+                return (look, false);
+            }
         };
         for (file, found) in files.numbers().zip(&found) {
             if let Err(error) = self.check_by_name(files, file, found, writes) {
@@ -64,8 +72,9 @@ impl NfsTarget {
             self.cleared.insert(url);
             return Ok(());
         }
+        let otherwise = if files.are_filled() { ", or write prepare: keep" } else { "" };
         Err(TargetError::Input(format!(
-            "file {} holds data: nothing was written; to overwrite it anyway, give --destroy {}",
+            "file {} holds data: nothing was written; to overwrite it anyway, give --destroy {}{otherwise}",
             found.shown,
             url.display()
         )))

@@ -47,6 +47,31 @@ impl FileDriver {
         Ok(Some(DirectoryLook { exists, file_system: found.st_dev(), available_bytes }))
     }
 
+    /// Checks that this user may read an existing named file, and with `writes` write it.
+    ///
+    /// # Errors
+    /// It may not be read or written.
+    pub fn check_access(&self, object: u64, writes: bool) -> Result<(), DriverError> {
+        let path = self.path_of(object);
+        let (wanted, verb) = match writes {
+            true => (Access::READ_OK | Access::WRITE_OK, "read and write"),
+            false => (Access::READ_OK, "read"),
+        };
+        access(&path, wanted).map_err(|errno| {
+            let error = io::Error::from(errno);
+            match kind_of(&error) {
+                ErrorKind::AccessDenied | ErrorKind::ReadOnly => DriverError::new(
+                    kind_of(&error),
+                    format!(
+                        "file {}: this user may not {verb} it; change its permissions, or name another",
+                        path.display()
+                    ),
+                ),
+                _ => failed("file", &path, &error),
+            }
+        })
+    }
+
     /// Inspects the directory that a missing named file is to be created in, or that its missing directories are to
     /// be created in; creates nothing. `exists` says whether that is its own directory.
     ///

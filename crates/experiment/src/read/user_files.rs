@@ -1,7 +1,7 @@
 //! The key `files`: a number, or files with names that the user gives.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use content::FileNames;
 use metrics::OpKind::{self, Commit, Read, Stat, Trim, Write};
@@ -62,8 +62,9 @@ fn names(reader: &Reader<'_>, node: &Node) -> Option<FileNames> {
     };
     let mut seen = BTreeSet::new();
     for name in &names.listed {
-        // Paths compare by their parts: `a`, `./a` and `a/` are the same.
-        if !seen.insert(Path::new(name).components().collect::<Vec<_>>()) {
+        // Paths compare by their parts: `a//b` and `./a/b` are the same.
+        let parts = Path::new(name).components().filter(|part| *part != Component::CurDir);
+        if !seen.insert(parts.collect::<Vec<_>>()) {
             reader.fault(node, format!("{name:?} is named twice"), "name each file once");
             return None;
         }

@@ -133,11 +133,17 @@ fn data_set(cell: &Cell) -> String {
         Prepare::None => "not prepared",
     };
     let size = match (load.files(), load.file_bytes()) {
+        (files, 0) if load.user_files().is_some() => {
+            format!("{} in full size", FigureUnit::Count.text(files as f64))
+        }
         (_, 0) => "the whole device".to_owned(),
         (1, bytes) => Size(bytes).to_string(),
         (files, bytes) => format!("{} × {}", FigureUnit::Count.text(files as f64), Size(bytes)),
     };
-    format!("{size}, {prepare}")
+    match load.user_files() {
+        Some(files) => format!("{size} ({}), {prepare}", files.shown(load.files())),
+        None => format!("{size}, {prepare}"),
+    }
 }
 
 fn access(access: &Access) -> String {

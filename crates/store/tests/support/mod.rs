@@ -149,6 +149,7 @@ fn cell(index: u32) -> Cell {
                 block_sizes: vec![WeightedSize { bytes: 4096 << at, weight: 1.0 }],
                 fsync_every: 16,
                 fdatasync: true,
+                user_files: None,
                 files: 4,
                 file_bytes: 1 << 30,
                 compressible: 0.1,

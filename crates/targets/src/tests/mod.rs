@@ -45,6 +45,7 @@ fn workload(ops: &[(OpKind, f64)]) -> Workload {
             block_sizes: vec![WeightedSize { bytes: 4096, weight: 1.0 }],
             fsync_every: 0,
             fdatasync: false,
+            user_files: None,
             files: 8,
             file_bytes: 64 << 10,
             compressible: 0.5,
