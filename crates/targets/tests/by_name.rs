@@ -131,7 +131,7 @@ fn each_mistake_is_one_line_with_its_place_and_what_to_write() {
         (file, "ops: read, files: {name: [a]}", "did you mean"),
         (file, "ops: create, files: {names: [a]}", "create does not go with files that have names"),
         (file, "ops: list, files: {names: [a]}", "list does not go with files that have names"),
-        (file, "ops: write, files: {names: [a]}, stages: {prepare: none}", "write prepare: keep, or fill"),
+        (file, "ops: write, files: {names: [a]}, stages: {prepare: none}", "write prepare: fill, or keep"),
         (
             file,
             "ops: write, files: {names: [a]}, verify: true, stages: {prepare: keep, verify: true}",

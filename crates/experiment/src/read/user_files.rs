@@ -10,7 +10,7 @@ use crate::fleet::{Fleet, Launcher, Sharing};
 use crate::from_node;
 use crate::kind::TargetKind;
 use crate::known::FILES;
-use crate::plan::{Cell, Prepare};
+use crate::plan::Cell;
 use crate::reader::{Fields, Reader};
 use crate::tree::{Node, Value};
 use crate::user_files::UserFiles;
@@ -142,10 +142,6 @@ pub(super) fn check(fields: &Fields<'_>, kind: &TargetKind, fleet: Option<&Fleet
     if let Some(op) = cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| !OPS.contains(op)) {
         let text = format!("{op} does not go with files that have names: it makes, removes or lists its own");
         fields.fault("ops", text, "use read, write, trim, commit and stat, or remove names");
-    }
-    if cell.stages.prepare == Prepare::None {
-        let text = "files with names are there (keep) or are made and filled (fill)";
-        below_stages(fields, text, "write prepare: keep, or fill");
     }
     if let Some(fleet) = fleet {
         of_fleet(fields, kind, fleet, files, cell);

@@ -185,6 +185,8 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
     if reader.log.count() == faults_before {
         checks::cell(fields, kind, &cell);
         scene.hosts.check(fields, kind, &cell);
+    }
+    if reader.log.count() == faults_before {
         user_files::check(fields, kind, scene.hosts.fleet, &cell);
     }
     Some(cell)

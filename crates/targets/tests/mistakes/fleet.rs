@@ -187,6 +187,11 @@ pub const ALL: &[Mistake] = &[
         fleet!("scale: {addresses: [1, 2]}\n"),
     ),
     Mistake::new(
+        "files-all-hosts",
+        "files that all hosts would write",
+        "fleet: {local: 2}\ntargets: {disk: file:///mnt/data}\nworkloads: {w: {ops: write, files: {names: [db1.dat]}}}\n",
+    ),
+    Mistake::new(
         "agents-no-fleet",
         "agents without a fleet",
         "targets: {disk: file:///mnt/data}\nworkloads: {r: {ops: read, agents: 2}}\n",

@@ -104,6 +104,17 @@ pub const ALL: &[Mistake] = &[
         disk!("    rate: {times: [{at: 10s, rate: 100/s}, {at: 5s, rate: 10/s}]}\n"),
     ),
     Mistake::new("rate-pause", "nothing but pauses", disk!("    rate: {steps: [{rate: 0/s, for: 10s}]}\n")),
+    Mistake::new("files-list", "a list of files", disk!("    files: [db1.dat, db2.dat]\n")),
+    Mistake::new(
+        "files-names",
+        "fewer names than files",
+        disk!("    files: {count: 3, names: [db1.dat, db2.dat]}\n"),
+    ),
+    Mistake::new(
+        "files-device",
+        "names of files on a block device",
+        "targets: {disk: 'block:///dev/sdb'}\nworkloads: {r: {ops: read, files: {names: [db1.dat]}}}\n",
+    ),
     Mistake::new("find-goal", "a search for bandwidth", disk!("    find: bandwidth >= 1 GB/s\n")),
     Mistake::new("find-no-goal", "a search without a goal", disk!("    find: {from: 100/s}\n")),
     Mistake::new(
