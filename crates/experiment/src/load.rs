@@ -39,7 +39,7 @@ pub struct Workload {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Load {
     /// Each lane draws its own operations, in places of its own.
-    Mix(MixLoad),
+    Mix(Box<MixLoad>),
     /// The worker's lanes share one stream of operations over named files: a job.
     Stream(Box<Job>),
 }

@@ -12,14 +12,20 @@ pub struct SourceText<'a> {
     pub text: &'a str,
 }
 
-/// The file of hosts that `hosts: "@file"` or `--hosts @file` names cannot be read.
+/// The file of hosts that `hosts: "@file"` or `--hosts @file` names is not read.
 #[derive(Debug, thiserror::Error)]
-#[error("the file of hosts {file:?} cannot be read: {error}; check its path")]
-pub struct HostsFileError {
-    /// The file, as named.
-    pub file: String,
-    /// What the system says.
-    pub error: std::io::Error,
+pub enum HostsFileError {
+    /// It cannot be read.
+    #[error("the file of hosts {file:?} cannot be read: {error}; check its path")]
+    Unreadable {
+        /// The file, as named.
+        file: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// Experiments from elsewhere see no files of this host.
+    #[error("the service reads no files; write the hosts as a list")]
+    NotAllowed,
 }
 
 /// Input from the command line and the environment.
@@ -44,7 +50,7 @@ impl<'a> Settings<'a> {
     pub fn of(kinds: &'a [&'static TargetKind]) -> Self {
         let read_hosts = &|file: &str| {
             let error = std::io::Error::new(std::io::ErrorKind::Unsupported, "no files are read here");
-            Err(HostsFileError { file: file.to_owned(), error })
+            Err(HostsFileError::Unreadable { file: file.to_owned(), error })
         };
         Self { kinds, set: &[], environment: &|_| None, launcher: None, sharing: None, read_hosts }
     }

@@ -41,7 +41,7 @@ impl From<StoredWorkload> for Workload {
     fn from(stored: StoredWorkload) -> Self {
         let load = match stored.job {
             Some(job) => Load::Stream(job),
-            None => Load::Mix(MixLoad {
+            None => Load::Mix(Box::new(MixLoad {
                 access: stored.access,
                 block_sizes: stored.block_sizes,
                 fsync_every: stored.fsync_every,
@@ -54,7 +54,7 @@ impl From<StoredWorkload> for Workload {
                 placement: stored.placement,
                 think: stored.think,
                 user_files: stored.user_files,
-            }),
+            })),
         };
         Workload {
             ops: stored.ops,

@@ -108,26 +108,34 @@ pub(crate) struct NewRun<'a> {
     pub digest: &'a [u8],
 }
 
+/// What is wrong with `service.sqlite`.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DatabaseError {
+    /// It cannot be read or written.
+    #[error("service.sqlite: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// Its layout is not this version's.
+    #[error("service.sqlite: a newer version of manometer wrote it (version {0})")]
+    Newer(i64),
+}
+
 /// `service.sqlite`.
 pub(crate) struct Database(Connection);
 
 impl Database {
     /// Opens the file; creates it if absent.
-    pub(crate) fn open(path: &Path) -> Result<Self, String> {
-        let read = || -> rusqlite::Result<(Connection, i64)> {
-            let connection = Connection::open(path)?;
-            connection.busy_timeout(Duration::from_secs(10))?;
-            connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-            connection.pragma_update(None, "synchronous", "FULL")?;
-            let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-            Ok((connection, version))
-        };
-        let wrong = |why: String| format!("{}: {why}", path.display());
-        let (connection, version) = read().map_err(|error| wrong(error.to_string()))?;
-        match version {
-            0 => connection.execute_batch(TABLES).map_err(|error| wrong(error.to_string()))?,
+    ///
+    /// # Errors
+    /// It cannot be read or written, or a newer version wrote it.
+    pub(crate) fn open(path: &Path) -> Result<Self, DatabaseError> {
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(Duration::from_secs(10))?;
+        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        match connection.query_row("PRAGMA user_version", [], |row| row.get(0))? {
+            0 => connection.execute_batch(TABLES)?,
             VERSION => {}
-            newer => return Err(wrong(format!("a newer version of manometer wrote it (version {newer})"))),
+            newer => return Err(DatabaseError::Newer(newer)),
         }
         Ok(Self(connection))
     }

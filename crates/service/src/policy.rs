@@ -4,14 +4,17 @@ use std::net::IpAddr;
 use std::path::{Component, Path, PathBuf};
 
 use experiment::{
-    Cell, Diagnostics, Fleet, Launcher, Plan, RefusedField, Settings, SourceText, Target, TargetUrl, UrlForm,
-    bare_host,
+    Cell, Diagnostics, Fleet, HostsFileError, Launcher, Plan, RefusedField, Settings, SourceText, Target,
+    TargetUrl, UrlForm, bare_host,
 };
 
 use crate::options::RequestPolicy;
 
 /// Name of a request's experiment in messages.
 const FILE: &str = "experiment";
+
+/// Each path that is checked is looked up.
+const MOST_NAMED_FILES: u64 = 10_000;
 
 /// The host name in the queue for loads of the service's own host.
 pub(crate) const THIS_HOST: &str = "this host";
@@ -22,7 +25,7 @@ pub(crate) const THIS_HOST: &str = "this host";
 /// All faults of the experiment, or everything in it that is refused.
 pub(crate) fn plan(text: &str, policy: &RequestPolicy) -> Result<Plan, Diagnostics> {
     let source = SourceText { file: FILE, text };
-    let read_hosts = |_: &str| Err("the service reads no files; write the hosts as a list".to_owned());
+    let read_hosts = |_: &str| Err(HostsFileError::NotAllowed);
     let settings = Settings { read_hosts: &read_hosts, ..Settings::of(targets::kinds()) };
     let plan = experiment::parse(&source, &settings)?;
     let refused = refused(&plan, policy);
@@ -73,7 +76,7 @@ fn refused(plan: &Plan, policy: &RequestPolicy) -> Vec<RefusedField> {
         refused.extend(refused_job(cell));
         refused.extend(refused_options(&cell.target));
         if on_this_host(plan.fleet.as_ref()) {
-            refused.extend(refused_path(&cell.target, plan.fleet.is_some(), policy));
+            refused.extend(refused_path(cell, plan.fleet.is_some(), policy));
         }
     }
     refused
@@ -137,7 +140,8 @@ fn refused_options(target: &Target) -> Vec<RefusedField> {
 }
 
 /// A path of this host that is not below an allowed one.
-fn refused_path(target: &Target, substituted: bool, policy: &RequestPolicy) -> Option<RefusedField> {
+fn refused_path(cell: &Cell, substituted: bool, policy: &RequestPolicy) -> Option<RefusedField> {
+    let target = &cell.target;
     let refuse = |text: String, hint: &str| Some(field(&["targets", &target.name], text, hint));
     let url = match TargetUrl::parse(targets::kinds(), &target.url) {
         Ok(url) if url.kind().form == UrlForm::Path => url,
@@ -159,7 +163,16 @@ fn refused_path(target: &Target, substituted: bool, policy: &RequestPolicy) -> O
             return refuse(format!("{text} is not among the paths allowed on the service's host"), hint);
         }
     }
-    None
+    let named = cell.workload.user_files()?;
+    let path_to_names = ["workloads", &cell.workload_name, "files"];
+    if cell.workload.files() > MOST_NAMED_FILES {
+        let text = format!("the service checks the paths of at most {MOST_NAMED_FILES} files with names");
+        return Some(field(&path_to_names, text, "use fewer, or files without names"));
+    }
+    let paths = (0..cell.workload.files()).map(|file| Path::new(url.path()).join(named.path(file)));
+    let outside = paths.into_iter().find(|path| !is_allowed(path, &policy.paths))?;
+    let text = format!("{} is not among the paths allowed on the service's host", outside.display());
+    Some(field(&path_to_names, text, "name files below the target's own directory"))
 }
 
 /// Whether a path, with all symbolic links and `..` resolved, is an allowed one or below one.

@@ -63,6 +63,17 @@ fn paths_are_compared_without_links_and_dots() {
     assert_eq!(faults(&text(inside.display().to_string()), &policy), []);
     let through_name = text(format!("{}?directory=link", inside.display()));
     assert!(faults(&through_name, &policy)[0].2.contains("not among"), "the link leads out");
+    let named = |name: &str| {
+        let target = format!("targets: {{t: 'file://{}'}}\n", inside.display());
+        format!(
+            "{target}workloads:\n  w: {{ops: read, file_size: 4KiB, files: {{names: ['{name}']}}, stages: {{prepare: keep}}}}\n"
+        )
+    };
+    assert_eq!(faults(&named("a.dat"), &policy), []);
+    for name in ["/etc/passwd", "../out/a.dat", "link/a.dat"] {
+        let found = faults(&named(name), &policy);
+        assert!(found.len() == 1 && found[0].0 == 3 && found[0].2.contains("not among"), "{name}: {found:?}");
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ use targets::HeldSecrets;
 use crate::body::GivenExperiment;
 use crate::carry_out::{self, JOURNAL, RESULTS, Task};
 use crate::current::Current;
-use crate::database::{AskedRun, AskedState, Database, NewRun};
+use crate::database::{AskedRun, AskedState, Database, DatabaseError, NewRun};
 use crate::event_log::EventLog;
 use crate::options::{Notes, RequestPolicy};
 use crate::policy;
@@ -100,8 +100,12 @@ impl RunQueue {
     /// Opens the state of an earlier service, if any. Runs that it did not end are marked as interrupted.
     ///
     /// # Errors
-    /// The files cannot be read or written: one line.
-    pub(crate) fn open(directory: &Path, policy: RequestPolicy, notes: Notes) -> Result<Arc<Self>, String> {
+    /// The queue's file cannot be read or written.
+    pub(crate) fn open(
+        directory: &Path,
+        policy: RequestPolicy,
+        notes: Notes,
+    ) -> Result<Arc<Self>, DatabaseError> {
         let database = Database::open(&directory.join("service.sqlite"))?;
         let queue = Self {
             directory: directory.to_owned(),
@@ -111,7 +115,7 @@ impl RunQueue {
             shared: Mutex::default(),
             ended: Condvar::new(),
         };
-        queue.recover().map_err(|error| format!("service.sqlite: {error}"))?;
+        queue.recover()?;
         Ok(Arc::new(queue))
     }
 
@@ -291,15 +295,14 @@ impl RunQueue {
                 && shared.running.len() < MAX_RUNNING
                 && let Err(why) = self.start(&mut shared, run)
             {
-                (self.notes)(&why);
+                (self.notes)(&why.to_string());
             }
         }
     }
 
-    fn start(self: &Arc<Self>, shared: &mut Shared, run: AskedRun) -> Result<(), String> {
-        let failed = |error: rusqlite::Error| format!("service.sqlite: {error}");
-        let experiment = self.database().experiment(&run.id).map_err(failed)?;
-        self.database().begin(&run.id, now()).map_err(failed)?;
+    fn start(self: &Arc<Self>, shared: &mut Shared, run: AskedRun) -> Result<(), DatabaseError> {
+        let experiment = self.database().experiment(&run.id)?;
+        self.database().begin(&run.id, now())?;
         let AskedRun { id, hosts, name, .. } = run;
         let log = Arc::clone(shared.logs.entry(id.clone()).or_insert_with(new_log));
         log.add("state", &json!({ "state": AskedState::Running }));
@@ -319,7 +322,7 @@ impl RunQueue {
         if let Err(error) = started {
             shared.running.remove(&id);
             let reason = format!("no thread could be started: {error}");
-            self.database().end(&id, AskedState::Failed, Some(&reason), now()).map_err(failed)?;
+            self.database().end(&id, AskedState::Failed, Some(&reason), now())?;
             conclude(shared, &id, AskedState::Failed, Some(&reason));
         }
         Ok(())

@@ -71,8 +71,8 @@ impl Service {
             tokio::net::TcpListener::from_std(listener)
                 .map_err(|error| ServiceError::Failure(error.to_string()))?
         };
-        let queue =
-            RunQueue::open(&directory, options.policy, options.notes).map_err(ServiceError::Failure)?;
+        let queue = RunQueue::open(&directory, options.policy, options.notes)
+            .map_err(|error| failure(&directory, &error))?;
         let host_names = options.host_names.iter().map(|name| name.to_ascii_lowercase()).collect();
         let access = Access { token: options.token, host_names };
         runtime.spawn(server::attend(listener, api::router(Arc::clone(&queue), Arc::new(access))));

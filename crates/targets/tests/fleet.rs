@@ -35,7 +35,10 @@ fn hosts_are_a_list_a_range_or_a_file() {
     }
     let read = |file: &str| match file {
         "rack.txt" => Ok("# a rack\nn[1-2]\nme@n3:22\n".to_owned()),
-        _ => Err(HostsFileError { file: file.to_owned(), error: std::io::ErrorKind::NotFound.into() }),
+        _ => Err(HostsFileError::Unreadable {
+            file: file.to_owned(),
+            error: std::io::ErrorKind::NotFound.into(),
+        }),
     };
     let settings = Settings { read_hosts: &read, ..Settings::of(targets::kinds()) };
     let made = with(&format!("fleet: {{hosts: '@rack.txt'}}\n{REST}"), &settings).fleet.unwrap();

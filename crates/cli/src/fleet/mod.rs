@@ -227,7 +227,7 @@ pub fn hosts_of(text: &str) -> Result<Vec<String>, String> {
 pub fn read_hosts(file: &str) -> Result<String, HostsFileError> {
     /// Maximum size: a larger file is something else.
     const MAX_BYTES: u64 = 4 << 20;
-    let cannot = |error| HostsFileError { file: file.to_owned(), error };
+    let cannot = |error| HostsFileError::Unreadable { file: file.to_owned(), error };
     let mut text = String::new();
     let opened = std::fs::File::open(file).map_err(cannot)?;
     std::io::Read::read_to_string(&mut std::io::Read::take(opened, MAX_BYTES), &mut text).map_err(cannot)?;

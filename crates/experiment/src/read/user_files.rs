@@ -20,7 +20,7 @@ const MOST_FILES: u64 = 1_000_000;
 /// Operations on files that exist.
 const OPS: &[OpKind] = &[Read, Write, Trim, Commit, Stat];
 /// What to write for names.
-const MEND: &str = "write names: [db1.dat, db2.dat], or names: {format: db.$filenum}";
+const HINT: &str = "write names: [db1.dat, db2.dat], or names: {format: db.$filenum}";
 
 /// The key as written.
 #[derive(Default)]
@@ -56,7 +56,7 @@ fn names(reader: &Reader<'_>, node: &Node) -> Option<FileNames> {
     let names: FileNames = match node.value {
         Value::Map(_) => from_node::read(reader, node)?,
         _ => {
-            let listed = reader.list(node)?.iter().map(|item| reader.text(item, MEND)).collect::<Option<_>>();
+            let listed = reader.list(node)?.iter().map(|item| reader.text(item, HINT)).collect::<Option<_>>();
             FileNames { listed: listed?, ..FileNames::default() }
         }
     };
@@ -74,7 +74,7 @@ fn names(reader: &Reader<'_>, node: &Node) -> Option<FileNames> {
         }
     }
     if names.listed.is_empty() && names.format.is_empty() {
-        reader.fault(node, "there is no name here", MEND);
+        reader.fault(node, "there is no name here", HINT);
         return None;
     }
     Some(names)
@@ -101,7 +101,7 @@ pub(super) fn of_mix(fields: &Fields<'_>) -> Option<(u64, Option<FileNames>)> {
         );
     }
     if !listed.is_empty() && !format.is_empty() {
-        return fault("names", "names are listed or follow a format, not both".to_owned(), MEND);
+        return fault("names", "names are listed or follow a format, not both".to_owned(), HINT);
     }
     if let Some(word) = ["$jobname", "$jobnum"].into_iter().find(|word| format.contains(word)) {
         let text = format!("{word} has no meaning without a job: all workers use all files");

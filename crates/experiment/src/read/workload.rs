@@ -162,7 +162,7 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
         backlog_limit: shared.backlog_limit,
         sink: shared.sink.to_owned(),
         op_timeout_s: shared.op_timeout_s,
-        load: Load::Mix(mix),
+        load: Load::Mix(Box::new(mix)),
     };
     let cell = Cell {
         index: 0,

@@ -144,7 +144,7 @@ fn cell(index: u32) -> Cell {
             backlog_limit: 10_000,
             sink: "buffer".into(),
             op_timeout_s: 30.0,
-            load: Load::Mix(MixLoad {
+            load: Load::Mix(Box::new(MixLoad {
                 access: accesses[pick(accesses.len())],
                 block_sizes: vec![WeightedSize { bytes: 4096 << at, weight: 1.0 }],
                 fsync_every: 16,
@@ -157,7 +157,7 @@ fn cell(index: u32) -> Cell {
                 verify: true,
                 placement: None,
                 think: None,
-            }),
+            })),
         },
         stages: Stages {
             prepare: [Prepare::Fill, Prepare::FillAlways, Prepare::Keep, Prepare::None][pick(4)],

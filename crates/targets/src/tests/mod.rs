@@ -40,7 +40,7 @@ fn workload(ops: &[(OpKind, f64)]) -> Workload {
         backlog_limit: 0,
         sink: "buffer".into(),
         op_timeout_s: 20.0,
-        load: experiment::Load::Mix(MixLoad {
+        load: experiment::Load::Mix(Box::new(MixLoad {
             access: Access::Random,
             block_sizes: vec![WeightedSize { bytes: 4096, weight: 1.0 }],
             fsync_every: 0,
@@ -53,7 +53,7 @@ fn workload(ops: &[(OpKind, f64)]) -> Workload {
             verify: true,
             placement: None,
             think: None,
-        }),
+        })),
     }
 }
 

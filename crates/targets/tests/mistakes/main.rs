@@ -80,7 +80,10 @@ fn faults(mistake: &Mistake) -> experiment::Diagnostics {
     };
     let read_hosts = |file: &str| match file {
         "twice.txt" => Ok("a\nb\na\n".to_owned()),
-        _ => Err(HostsFileError { file: file.to_owned(), error: std::io::Error::from_raw_os_error(2) }),
+        _ => Err(HostsFileError::Unreadable {
+            file: file.to_owned(),
+            error: std::io::Error::from_raw_os_error(2),
+        }),
     };
     let settings = Settings {
         set: &set,
