@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
+use serde_json::json;
 use tokio::sync::watch;
+
+use crate::database::AskedState;
 
 /// Maximum number of events kept.
 const MAX_EVENTS: usize = 4096;
@@ -22,6 +25,18 @@ pub(crate) struct LoggedEvent {
     pub kind: &'static str,
     /// Its content, as JSON.
     pub data: Arc<str>,
+}
+
+impl LoggedEvent {
+    /// An event with a number.
+    pub(crate) fn new(id: u64, kind: &'static str, data: &impl Serialize) -> Self {
+        Self { id, kind, data: serde_json::to_string(data).unwrap_or_default().into() }
+    }
+
+    /// The last event of a run.
+    pub(crate) fn end(id: u64, state: AskedState, reason: Option<&str>) -> Self {
+        Self::new(id, "end", &json!({ "state": state, "reason": reason }))
+    }
 }
 
 /// What a reader gets at once.
@@ -62,24 +77,24 @@ impl EventLog {
 
     /// Adds an event; drops the oldest ones that no longer fit.
     pub(crate) fn add(&self, kind: &'static str, data: &impl Serialize) {
-        self.push(kind, data, false);
+        self.push(LoggedEvent::new(0, kind, data), false);
     }
 
     /// Adds the last event.
-    pub(crate) fn end(&self, data: &impl Serialize) {
-        self.push("end", data, true);
+    pub(crate) fn end(&self, state: AskedState, reason: Option<&str>) {
+        self.push(LoggedEvent::end(0, state, reason), true);
     }
 
-    fn push(&self, kind: &'static str, data: &impl Serialize, ended: bool) {
-        let data: Arc<str> = serde_json::to_string(data).unwrap_or_default().into();
+    /// Adds an event under the next number.
+    fn push(&self, event: LoggedEvent, ended: bool) {
         let mut kept = self.kept();
         if kept.ended {
             return;
         }
         kept.last += 1;
-        kept.bytes += data.len();
+        kept.bytes += event.data.len();
         let id = kept.last;
-        kept.events.push_back(LoggedEvent { id, kind, data });
+        kept.events.push_back(LoggedEvent { id, ..event });
         while kept.events.len() > MAX_EVENTS || kept.bytes > MAX_BYTES {
             let Some(oldest) = kept.events.pop_front() else { break };
             kept.bytes -= oldest.data.len();
@@ -124,7 +139,7 @@ mod tests {
         (0..MAX_EVENTS).for_each(|number| log.add("message", &number));
         let batch = log.after(1);
         assert_eq!((batch.lost, batch.events[0].id), (2, 4));
-        log.end(&"finished");
+        log.end(AskedState::Finished, None);
         log.add("message", &"too late");
         let batch = log.after(MAX_EVENTS as u64 + 3);
         assert!(batch.ended && batch.events.len() == 1 && batch.events[0].kind == "end");

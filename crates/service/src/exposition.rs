@@ -133,7 +133,7 @@ fn labels(
         ("experiment", experiment.to_owned()),
         ("cell", cell.to_string()),
         ("stage", stage.to_owned()),
-        ("operation", point.op.map_or("all", |op| op.name()).to_owned()),
+        ("operation", report::op_name(point.op).to_owned()),
     ]
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use store::CellRecord;
 
 use crate::current::Current;
-use crate::event_log::{EventLog, LoggedEvent};
+use crate::event_log::EventLog;
 
 /// Writes a run's events to its log, and its latest intervals to where samplers find them.
 pub(crate) struct Observer {
@@ -50,7 +50,7 @@ impl PointView {
     /// A stored or current point.
     pub(crate) fn of(point: &SeriesPoint) -> Self {
         Self {
-            op: point.op.map_or("all", |op| op.name()),
+            op: report::op_name(point.op),
             ops_per_s: point.ops_per_s(),
             bytes_per_s: point.bytes_per_s(),
             ok: point.ok,
@@ -128,9 +128,4 @@ fn view<'a>(
 fn ended(record: &CellRecord) -> serde_json::Value {
     let validity = record.result.as_ref().map(|result| result.verdict.validity);
     json!({ "cell": record.index, "state": record.state.name(), "validity": validity, "failure": record.failure })
-}
-
-/// An event for readers who come after the log was dropped.
-pub(crate) fn only(kind: &'static str, data: &impl Serialize) -> LoggedEvent {
-    LoggedEvent { id: 1, kind, data: serde_json::to_string(data).unwrap_or_default().into() }
 }

@@ -1,5 +1,6 @@
 //! What an experiment from a request may use of this host. What is refused is named with its place in the file.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::path::{Component, Path, PathBuf};
 
@@ -72,11 +73,12 @@ fn refused(plan: &Plan, policy: &RequestPolicy) -> Vec<RefusedField> {
     if let Some(fleet) = &plan.fleet {
         refused.extend(refused_launcher(&fleet.launcher, policy));
     }
+    let mut allowed = AllowedPaths::of(&policy.paths);
     for cell in &plan.cells {
         refused.extend(refused_job(cell));
         refused.extend(refused_options(&cell.target));
         if on_this_host(plan.fleet.as_ref()) {
-            refused.extend(refused_path(cell, plan.fleet.is_some(), policy));
+            refused.extend(refused_path(cell, plan.fleet.is_some(), &mut allowed));
         }
     }
     refused
@@ -140,7 +142,7 @@ fn refused_options(target: &Target) -> Vec<RefusedField> {
 }
 
 /// A path of this host that is not below an allowed one.
-fn refused_path(cell: &Cell, substituted: bool, policy: &RequestPolicy) -> Option<RefusedField> {
+fn refused_path(cell: &Cell, substituted: bool, allowed: &mut AllowedPaths) -> Option<RefusedField> {
     let target = &cell.target;
     let refuse = |text: String, hint: &str| Some(field(&["targets", &target.name], text, hint));
     let url = match TargetUrl::parse(targets::kinds(), &target.url) {
@@ -158,7 +160,7 @@ fn refused_path(cell: &Cell, substituted: bool, policy: &RequestPolicy) -> Optio
                 "write a path without {…} for the service's host",
             );
         }
-        if !is_allowed(&path, &policy.paths) {
+        if !allowed.contain(&path) {
             let hint = "ask the operator to start the service with --allow-path DIRECTORY";
             return refuse(format!("{text} is not among the paths allowed on the service's host"), hint);
         }
@@ -170,15 +172,36 @@ fn refused_path(cell: &Cell, substituted: bool, policy: &RequestPolicy) -> Optio
         return Some(field(&path_to_names, text, "use fewer, or files without names"));
     }
     let paths = (0..cell.workload.files()).map(|file| Path::new(url.path()).join(named.path(file)));
-    let outside = paths.into_iter().find(|path| !is_allowed(path, &policy.paths))?;
+    let outside = paths.into_iter().find(|path| !allowed.contain(path))?;
     let text = format!("{} is not among the paths allowed on the service's host", outside.display());
     Some(field(&path_to_names, text, "name files below the target's own directory"))
 }
 
-/// Whether a path, with all symbolic links and `..` resolved, is an allowed one or below one.
-fn is_allowed(path: &Path, allowed: &[PathBuf]) -> bool {
-    let Some(path) = resolved(path) else { return false };
-    allowed.iter().filter_map(|allowed| allowed.canonicalize().ok()).any(|allowed| path.starts_with(allowed))
+/// The paths that requests may use, as links stand while one request is checked.
+struct AllowedPaths {
+    roots: Vec<PathBuf>,
+    /// Paths found allowed: cells share targets and files, and each check costs system calls.
+    found: HashSet<PathBuf>,
+}
+
+impl AllowedPaths {
+    fn of(roots: &[PathBuf]) -> Self {
+        let roots = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
+        Self { roots, found: HashSet::new() }
+    }
+
+    /// Whether a path, with all symbolic links and `..` resolved, is an allowed one or below one.
+    fn contain(&mut self, path: &Path) -> bool {
+        if self.found.contains(path) {
+            return true;
+        }
+        let resolved = resolved(path);
+        let inside = resolved.is_some_and(|path| self.roots.iter().any(|root| path.starts_with(root)));
+        if inside {
+            self.found.insert(path.to_owned());
+        }
+        inside
+    }
 }
 
 /// The path without symbolic links; what does not exist yet stays as written, and must not lead upwards.

@@ -53,6 +53,14 @@ struct Shared {
     closing: bool,
 }
 
+impl Shared {
+    /// Number of runs that wait.
+    fn queued(&self) -> usize {
+        // Those that wait, run, or ended recently have a log each.
+        self.logs.len().saturating_sub(self.running.len() + self.ended.len())
+    }
+}
+
 struct Running {
     name: String,
     hosts: Vec<String>,
@@ -198,7 +206,7 @@ impl RunQueue {
         if shared.closing {
             return unavailable("the service is ending");
         }
-        if self.database().in_state(AskedState::Queued).map_err(broken)?.len() >= MAX_QUEUED {
+        if shared.queued() >= MAX_QUEUED {
             return unavailable("the queue is full; next: try again when runs have ended");
         }
         let (id, hosts) = (RunId::random().to_string(), policy::hosts(&plan));
@@ -252,10 +260,7 @@ impl RunQueue {
                 ended: current.ended,
             }
         });
-        let runs: Vec<SampledRun> = runs.collect();
-        // Those that wait, run, or ended recently have a log each.
-        let queued = shared.logs.len().saturating_sub(runs.len() + shared.ended.len());
-        Sampled { queued, runs }
+        Sampled { queued: shared.queued(), runs: runs.collect() }
     }
 
     /// Ends a run: takes it from the queue, or lets its measurement end with the current interval; asked again, stops it
@@ -373,7 +378,7 @@ fn new_log() -> Arc<EventLog> {
 fn conclude(shared: &mut Shared, id: &str, state: AskedState, reason: Option<&str>) {
     shared.keys.remove(id);
     if let Some(log) = shared.logs.get(id) {
-        log.end(&json!({ "state": state, "reason": reason }));
+        log.end(state, reason);
     }
     shared.ended.push_back(id.to_owned());
     if shared.ended.len() > KEPT_LOGS

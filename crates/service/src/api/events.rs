@@ -15,7 +15,6 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::{ApiState, RunPath, blocking};
 use crate::event_log::{EventLog, LoggedEvent};
-use crate::observer;
 use crate::problem::Problem;
 
 /// Silence after which a comment is sent, so that both sides see that the connection lives.
@@ -47,9 +46,8 @@ impl Reader {
             self.ended = batch.ended;
             let first = batch.events.first().map(|event| event.id);
             if let (1.., Some(first)) = (batch.lost, first) {
-                let mut missed = observer::only("missed", &json!({ "events": batch.lost }));
-                missed.id = first - 1;
-                self.waiting.push_back(missed);
+                let missed = json!({ "events": batch.lost });
+                self.waiting.push_back(LoggedEvent::new(first - 1, "missed", &missed));
             }
             match batch.events.last() {
                 Some(last) => self.last = last.id,
@@ -78,10 +76,7 @@ pub(crate) async fn stream(
         let run = state.queue.run(&id)?;
         let waiting = match log {
             Some(_) => VecDeque::new(),
-            None => {
-                let end = json!({ "state": run.state, "reason": run.reason });
-                VecDeque::from([observer::only("end", &end)])
-            }
+            None => VecDeque::from([LoggedEvent::end(1, run.state, run.reason.as_deref())]),
         };
         let ended = log.is_none();
         let log = log.map(|log| {

@@ -83,11 +83,9 @@ pub(crate) async fn cells(
         let records = store.cells(&record.id).map_err(failed)?;
         let rest = records.into_iter().filter(|cell| cell.index >= from);
         let mut page: Vec<CellRecord> = rest.take(limit as usize + 1).collect();
-        let more = page.len() > limit as usize;
-        let next = page
-            .last()
-            .filter(|_| more)
-            .map(|cell| format!("/api/v3/runs/{}/cells?limit={limit}&from={}", record.id, cell.index));
+        let next = page.get(limit as usize);
+        let next =
+            next.map(|cell| format!("/api/v3/runs/{}/cells?limit={limit}&from={}", record.id, cell.index));
         page.truncate(limit as usize);
         let mut cells = Vec::with_capacity(page.len());
         for cell in page {
