@@ -266,7 +266,6 @@ fn group_of(cell: &Cell) -> Option<u32> {
 /// Minimum and maximum duration of a cell's warm-up and measurement, in seconds.
 fn cell_seconds(cell: &Cell) -> (f64, f64) {
     let stages = &cell.stages;
-    // Two trials, each with its warm-up.
     let trial = |seconds: f64| trial_seconds(cell, seconds);
     match &cell.study {
         Some(Study::Sweep { rates_ops_per_s, point_s }) => {

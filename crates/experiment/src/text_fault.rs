@@ -11,7 +11,8 @@ pub struct TextFault {
 }
 
 impl TextFault {
-    pub(crate) fn new(text: impl Into<String>, hint: impl Into<String>) -> Self {
+    /// What is wrong, and what to do.
+    pub fn new(text: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { text: text.into(), hint: hint.into() }
     }
 }

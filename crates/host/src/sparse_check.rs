@@ -1,5 +1,6 @@
 //! After prepare, every byte must be on the storage: a hole in a file would be read at memory speed.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -72,17 +73,14 @@ pub fn holes(opened: &dyn OpenTarget, data_set: &DataSet) -> Option<String> {
     let paths = data_set.sizes().filter_map(|(number, _)| opened.path_of(number));
     let sparse = paths.filter_map(|path| {
         let facts = std::fs::metadata(&path).ok().filter(|facts| facts.is_file())?;
-        let allocated = facts.blocks() * STAT_BLOCK;
-        let has_holes = allocated < facts.len() && facts.len() >= SMALL && !compresses;
-        has_holes.then(|| {
-            format!(
-                "file {} has holes: only {} of {} are allocated; next: keep in mind that holes are read at memory speed, or \
-                 name a file without them",
-                path.display(),
-                Size(allocated).rounded(),
-                Size(facts.len()).rounded()
-            )
-        })
+        let allocated = allocated_of(&facts, facts.len(), compresses)?;
+        Some(format!(
+            "file {} has holes: only {} of {} are allocated; next: keep in mind that holes are read at memory speed, or \
+             name a file without them",
+            path.display(),
+            Size(allocated).rounded(),
+            Size(facts.len()).rounded()
+        ))
     });
     sparse.into_iter().next()
 }
@@ -97,11 +95,16 @@ fn check_file(path: &Path, size: u64, compresses: bool, named: bool) -> Result<(
     if facts.len() != size && !(named && facts.len() > size) {
         return Err(incomplete(FileFault::Size { bytes: facts.len(), wanted_bytes: size }));
     }
-    let allocated = facts.blocks() * STAT_BLOCK;
-    if allocated < size && size >= SMALL && !compresses {
-        return Err(incomplete(FileFault::Holes { allocated_bytes: allocated, bytes: size }));
+    match allocated_of(&facts, size, compresses) {
+        Some(allocated_bytes) => Err(incomplete(FileFault::Holes { allocated_bytes, bytes: size })),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Allocated bytes of a file that has holes in its `size` bytes; `None` if it has none.
+fn allocated_of(facts: &Metadata, size: u64, compresses: bool) -> Option<u64> {
+    let allocated = facts.blocks() * STAT_BLOCK;
+    (allocated < size && size >= SMALL && !compresses).then_some(allocated)
 }
 
 /// File systems that may allocate fewer blocks than bytes without holes: they compress, or update the count late.

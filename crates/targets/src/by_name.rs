@@ -69,7 +69,7 @@ impl FilesByName {
             found.iter().filter(|file| file.bytes.is_none()).map(|file| &*file.shown).collect();
         if let [first, second, others @ ..] = &*missing {
             let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
-            let text = format!("files {first}, {second}{more} are missing; next: {}", self.mend());
+            let text = format!("files {first}, {second}{more} are missing; next: {}", self.next_step());
             return Err(TargetError::Input(text));
         }
         self.used = found.iter().map(|file| self.used_of(file)).collect::<Result<_, _>>()?;
@@ -83,7 +83,7 @@ impl FilesByName {
     pub(super) fn used_of(&self, file: &FoundByName) -> Result<u64, TargetError> {
         let FoundByName { shown, bytes } = file;
         let wrong = |text: String| Err(TargetError::Input(format!("file {shown} {text}")));
-        let Some(bytes) = *bytes else { return wrong(format!("is missing; next: {}", self.mend())) };
+        let Some(bytes) = *bytes else { return wrong(format!("is missing; next: {}", self.next_step())) };
         if self.file_bytes == 0 {
             let whole = bytes / self.block_bytes * self.block_bytes;
             let block = Size(self.block_bytes);
@@ -104,8 +104,27 @@ impl FilesByName {
         Ok(self.file_bytes)
     }
 
+    /// The faults of the files, one each, as they are looked at: those that are used as they are must be there in full
+    /// size, and `check` finds what the target's kind requires besides.
+    pub(super) fn faults<'f>(
+        &'f self,
+        found: &'f [FoundByName],
+        check: impl Fn(u64, &FoundByName) -> Result<(), TargetError> + 'f,
+    ) -> impl Iterator<Item = TargetError> + 'f {
+        let fault = move |(file, found): (u64, &FoundByName)| {
+            let size = if self.files.create { Ok(0) } else { self.used_of(found) };
+            size.and_then(|_| check(file, found)).err()
+        };
+        self.numbers().zip(found).filter_map(fault)
+    }
+
+    /// Files that are to be created: the missing ones.
+    pub(super) fn missing<'f>(&self, found: &'f [FoundByName]) -> impl Iterator<Item = u64> + 'f {
+        self.numbers().zip(found).filter(|(_, found)| found.bytes.is_none()).map(|(file, _)| file)
+    }
+
     /// What to do about a missing file.
-    fn mend(&self) -> &'static str {
+    fn next_step(&self) -> &'static str {
         match self.files.create {
             true => "run again with prepare: fill_always",
             false => "make it, or let the run make and fill it (stages: {prepare: fill})",

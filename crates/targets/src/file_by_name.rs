@@ -58,13 +58,10 @@ impl FileTarget {
     pub(super) fn look_by_name(&self, files: &FilesByName, writes: bool) -> Result<Look, TargetError> {
         let found = self.found_by_name(files)?;
         let mut look = Look { seen: format!("files {}", files.shown()), ..Look::default() };
-        for (file, found) in files.numbers().zip(&found) {
-            if let Err(error) = self.check_by_name(files, file, found, writes) {
-                look = look.with(FindingKind::Misuse, error.to_string());
-            }
+        for error in files.faults(&found, |file, found| self.check_by_name(files, file, found, writes)) {
+            look = look.with(FindingKind::Misuse, error.to_string());
         }
-        let missing = files.numbers().zip(&found).find(|(_, found)| found.bytes.is_none());
-        if let Some((file, _)) = missing.filter(|_| files.are_filled()) {
+        if let Some(file) = files.missing(&found).next().filter(|_| files.are_filled()) {
             let parent = self.driver.look_at_parent(file)?;
             look.space = parent.available_bytes.map(|available_bytes| FreeSpace {
                 file_system: parent.file_system.to_string(),
@@ -76,8 +73,7 @@ impl FileTarget {
         Ok(look)
     }
 
-    /// Whether a file can be used: it exists in full size or is to be filled, may be overwritten if it is, and suits
-    /// direct I/O.
+    /// Whether a file may be used: read, overwritten if it is, and with direct I/O.
     fn check_by_name(
         &self,
         files: &FilesByName,
@@ -85,9 +81,6 @@ impl FileTarget {
         found: &FoundByName,
         writes: bool,
     ) -> Result<(), TargetError> {
-        if !files.are_filled() {
-            files.used_of(found)?;
-        }
         if found.bytes.is_some() {
             self.driver.check_access(file, writes)?;
         }
@@ -122,15 +115,14 @@ impl FileTarget {
     /// The first that cannot be used or created.
     pub(super) fn enter_by_name(&self, files: &FilesByName, writes: bool) -> Result<(), TargetError> {
         let found = self.found_by_name(files)?;
-        for (file, found) in files.numbers().zip(&found) {
-            self.check_by_name(files, file, found, writes)?;
-        }
+        let check = |file, found: &FoundByName| self.check_by_name(files, file, found, writes);
+        files.faults(&found, check).next().map_or(Ok(()), Err)?;
         let config = self.driver.config();
         let fill = match config.fallocate {
             drivers::file::Fallocate::None => Fill::None,
             _ => Fill::Behind,
         };
-        for (file, _) in files.numbers().zip(&found).filter(|(_, found)| found.bytes.is_none()) {
+        for file in files.missing(&found) {
             self.driver.make(file, config.file_bytes, fill, true)?;
             self.cleared.insert(self.driver.path_of(file));
         }

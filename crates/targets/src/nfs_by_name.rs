@@ -40,19 +40,17 @@ impl NfsTarget {
                 return (look, false);
             }
         };
-        for (file, found) in files.numbers().zip(&found) {
-            if let Err(error) = self.check_by_name(files, file, found, writes) {
-                look = look.with(FindingKind::Misuse, error.to_string());
-            }
+        for error in files.faults(&found, |file, found| self.check_by_name(files, file, found, writes)) {
+            look = look.with(FindingKind::Misuse, error.to_string());
         }
         let holds_data = found.iter().any(|found| found.bytes.is_some());
         look.space.iter_mut().for_each(|space| space.holds_data = holds_data);
         look.seen = format!("the export answers; files {}", files.shown());
-        let missing = found.iter().any(|found| found.bytes.is_none());
+        let missing = files.missing(&found).next().is_some();
         (look, missing && files.are_filled())
     }
 
-    /// Whether a file can be used: it exists in full size or is to be filled, and may be overwritten if it is.
+    /// Whether a file may be overwritten if it is.
     fn check_by_name(
         &self,
         files: &FilesByName,
@@ -60,9 +58,6 @@ impl NfsTarget {
         found: &FoundByName,
         writes: bool,
     ) -> Result<(), TargetError> {
-        if !files.are_filled() {
-            files.used_of(found)?;
-        }
         let holds_data = found.bytes.is_some_and(|bytes| bytes > 0);
         let url = self.url_of(file);
         if !writes || !holds_data || self.cleared.contains(&url) {
@@ -86,11 +81,9 @@ impl NfsTarget {
     /// The first that cannot be used or created.
     pub(super) fn enter_by_name(&self, files: &FilesByName, writes: bool) -> Result<(), TargetError> {
         let found = self.found_by_name(files)?;
-        for (file, found) in files.numbers().zip(&found) {
-            self.check_by_name(files, file, found, writes)?;
-        }
-        let missing = files.numbers().zip(&found).filter(|(_, found)| found.bytes.is_none());
-        let missing: Vec<u64> = missing.map(|(file, _)| file).collect();
+        let check = |file, found: &FoundByName| self.check_by_name(files, file, found, writes);
+        files.faults(&found, check).next().map_or(Ok(()), Err)?;
+        let missing: Vec<u64> = files.missing(&found).collect();
         let paths: Vec<NamedPath> = missing.iter().map(|file| self.named_path(*file)).collect();
         self.driver.make(&paths, PATIENCE)?;
         missing.into_iter().for_each(|file| self.cleared.insert(self.url_of(file)));

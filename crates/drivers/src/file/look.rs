@@ -35,16 +35,7 @@ impl FileDriver {
         let Place::Directory(path) = &self.config().place else { return Ok(None) };
         let exists = fs::symlink_metadata(path).is_ok();
         let there = if exists { path } else { path.parent().unwrap_or(path) };
-        let found = fs::metadata(there).map_err(|error| failed("directory", there, &error))?;
-        if !found.is_dir() {
-            let text = format!("{} is a file, not a directory; name another, or remove it", there.display());
-            return Err(DriverError::new(ErrorKind::Rejected, text));
-        }
-        if writes {
-            may_write(there)?;
-        }
-        let available_bytes = available_bytes(there)?;
-        Ok(Some(DirectoryLook { exists, file_system: found.st_dev(), available_bytes }))
+        inspected(there, exists, writes).map(Some)
     }
 
     /// Checks that this user may read an existing named file, and with `writes` write it.
@@ -81,15 +72,23 @@ impl FileDriver {
         let path = self.path_of(object);
         let parent = path.parent().unwrap_or(&path);
         let there = parent.ancestors().find(|path| path.exists()).unwrap_or(parent);
-        let found = fs::metadata(there).map_err(|error| failed("directory", there, &error))?;
-        if !found.is_dir() {
-            let text = format!("{} is a file, not a directory; name another, or remove it", there.display());
-            return Err(DriverError::new(ErrorKind::Rejected, text));
-        }
-        may_write(there)?;
-        let available_bytes = available_bytes(there)?;
-        Ok(DirectoryLook { exists: there == parent, file_system: found.st_dev(), available_bytes })
+        inspected(there, there == parent, true)
     }
+}
+
+/// What is learned of an existing directory.
+fn inspected(directory: &Path, exists: bool, writes: bool) -> Result<DirectoryLook, DriverError> {
+    let found = fs::metadata(directory).map_err(|error| failed("directory", directory, &error))?;
+    if !found.is_dir() {
+        let text = format!("{} is a file, not a directory; name another, or remove it", directory.display());
+        return Err(DriverError::new(ErrorKind::Rejected, text));
+    }
+    if writes {
+        may_write(directory)?;
+    }
+    let space = statvfs(directory).map_err(|errno| failed("directory", directory, &errno.into()))?;
+    let available_bytes = (space.f_blocks > 0).then(|| space.f_bavail.saturating_mul(space.f_frsize));
+    Ok(DirectoryLook { exists, file_system: found.st_dev(), available_bytes })
 }
 
 /// Checks that this user may create files in a directory.
@@ -107,10 +106,4 @@ fn may_write(directory: &Path) -> Result<(), DriverError> {
             _ => failed("directory", directory, &error),
         }
     })
-}
-
-/// Bytes that this user may still write in a directory's file system; `None` where it reports no block counts.
-fn available_bytes(directory: &Path) -> Result<Option<u64>, DriverError> {
-    let space = statvfs(directory).map_err(|errno| failed("directory", directory, &errno.into()))?;
-    Ok((space.f_blocks > 0).then(|| space.f_bavail.saturating_mul(space.f_frsize)))
 }

@@ -271,11 +271,6 @@ const MOST: i64 = u32::MAX as i64;
 /// What to do about a fault that already says what to write.
 const SEE_OPTIONS: &str = "see the engine's options in docs/fio-options.md";
 
-/// What is wrong, and what to write.
-fn fault(text: impl Into<String>, hint: impl Into<String>) -> TextFault {
-    TextFault { text: text.into(), hint: hint.into() }
-}
-
 /// Reports at an option why no target could be created.
 fn refused(job: &dyn EngineJob, option: &'static str, fault: TextFault) -> EngineTarget {
     job.fault(option, fault.text, fault.hint);

@@ -6,8 +6,7 @@ use experiment::TextFault;
 
 use super::ValueKind::{Bool, Flag, Integer, Text, Word};
 use super::{
-    EngineJob, EngineOption, EngineTarget, JobEngine, JobEngines, MOST, OptionSupport, SEE_OPTIONS, fault,
-    refused,
+    EngineJob, EngineOption, EngineTarget, JobEngine, JobEngines, MOST, OptionSupport, SEE_OPTIONS, refused,
 };
 use crate::hosts::in_url;
 
@@ -121,18 +120,26 @@ impl NetJobError {
     /// What is wrong, and what to write.
     fn fault(&self) -> TextFault {
         match self {
-            Self::Protocol(other) => {
-                fault(format!("protocol={other}: blocks go over TCP here"), "write protocol=tcp or tcpv6")
+            Self::Protocol(other) => TextFault::new(
+                format!("protocol={other}: blocks go over TCP here"),
+                "write protocol=tcp or tcpv6",
+            ),
+            Self::Interface => {
+                TextFault::new("interface: it is for UDP multicast, which is not there", "take it out")
             }
-            Self::Interface => fault("interface: it is for UDP multicast, which is not there", "take it out"),
-            Self::Port(port) => fault(format!("port={port}: write a port from 1 to 65535"), SEE_OPTIONS),
-            Self::NoPort => fault("port is missing: give the port on which the listener waits", SEE_OPTIONS),
+            Self::Port(port) => {
+                TextFault::new(format!("port={port}: write a port from 1 to 65535"), SEE_OPTIONS)
+            }
+            Self::NoPort => {
+                TextFault::new("port is missing: give the port on which the listener waits", SEE_OPTIONS)
+            }
             Self::ListenerWithHost => {
-                fault("hostname: a listener waits on all addresses", "take hostname out, or listen")
+                TextFault::new("hostname: a listener waits on all addresses", "take hostname out, or listen")
             }
-            Self::NoHost => {
-                fault("hostname is missing: give the listener's, or write listen to be one", SEE_OPTIONS)
-            }
+            Self::NoHost => TextFault::new(
+                "hostname is missing: give the listener's, or write listen to be one",
+                SEE_OPTIONS,
+            ),
         }
     }
 }

@@ -2,8 +2,6 @@
 
 use experiment::TextFault;
 
-use super::fault;
-
 /// Why a job's `nfs_url` or `nfs_connections` names no target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.fault())]
@@ -54,22 +52,23 @@ pub(super) enum NfsJobError {
 impl NfsJobError {
     /// What is wrong, and what to write.
     pub(super) fn fault(&self) -> TextFault {
-        let see_options = |text: String| fault(text, super::SEE_OPTIONS);
+        let see_options = |text: String| TextFault::new(text, super::SEE_OPTIONS);
         match self {
             Self::Url { url, problem } => {
-                fault(format!("nfs_url \"{url}\": {problem}"), "write nfs://server/export")
+                TextFault::new(format!("nfs_url \"{url}\": {problem}"), "write nfs://server/export")
             }
-            Self::User => fault(
+            Self::User => TextFault::new(
                 "nfs_url: a user belongs to Kerberos, which is not there",
                 "take out what stands before the @, and give uid= and gid=",
             ),
-            Self::Version { name, value } => {
-                fault(format!("nfs_url: {name}={value}: NFS is spoken in version 3 here"), "write version=3")
-            }
+            Self::Version { name, value } => TextFault::new(
+                format!("nfs_url: {name}={value}: NFS is spoken in version 3 here"),
+                "write version=3",
+            ),
             Self::Unsupported { name, instead } => {
-                fault(format!("nfs_url: the option {name}= of libnfs is not there"), *instead)
+                TextFault::new(format!("nfs_url: the option {name}= of libnfs is not there"), *instead)
             }
-            Self::Unknown { name, near } => fault(
+            Self::Unknown { name, near } => TextFault::new(
                 format!("nfs_url: there is no option {name}="),
                 near.map_or_else(|| "take it out".to_owned(), |near| format!("did you mean {near}=?")),
             ),
