@@ -12,17 +12,23 @@ use crate::html::{Page, escape, page};
 use crate::svg::{Axis, Chart, ChartData, Frame};
 use crate::{Curve, CurvePoint, Document, TimelinePoint};
 
+// The badges of a comparison's summary.
+pub const NOTHING_COMPARED: &str = "<span class=\"badge none\">nothing compared</span>";
+pub const REGRESSED: &str = "<span class=\"badge bad\">✕ WORSE</span>";
+pub const UNCONFIRMED: &str = "<span class=\"badge warn\">! UNCONFIRMED</span>";
+pub const NOT_WORSE: &str = "<span class=\"badge good\">✓ NOT WORSE</span>";
+
 /// The page.
 pub fn html(comparison: &RunComparison, a: &Document, b: &Document) -> String {
     let mut body = header(comparison);
     body.push_str("<main><section id=\"summary\" aria-labelledby=\"summary-title\"><h2 id=\"summary-title\">Summary</h2>");
     let any = |call: Call| comparison.cells.iter().any(|cell| cell.difference.call == call);
     let badge = match comparison.cells.is_empty() {
-        true => "<span class=\"badge none\">nothing compared</span>",
-        _ if comparison.regressions > 0 => "<span class=\"badge bad\">✕ WORSE</span>",
+        true => NOTHING_COMPARED,
+        _ if comparison.regressions > 0 => REGRESSED,
         _ if any(Call::Worse) => "<span class=\"badge warn\">! WORSE</span>",
-        _ if any(Call::UnconfirmedWorse) => "<span class=\"badge warn\">! UNCONFIRMED</span>",
-        _ => "<span class=\"badge good\">✓ NOT WORSE</span>",
+        _ if any(Call::UnconfirmedWorse) => UNCONFIRMED,
+        _ => NOT_WORSE,
     };
     let _ = write!(body, "<p class=\"verdict\">{badge} {}</p>", escape(&comparison.summary));
     body.push_str(&list(&text::host_changes(comparison).collect::<Vec<_>>()));

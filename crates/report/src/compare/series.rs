@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use stats::{Call, ComparedSide, Difference, Estimate, LevelHeld, RunTrend};
 
 use super::matching::{self, MatchedPoint, RepeatedPoint};
@@ -58,10 +58,8 @@ pub struct CellSeries {
 pub struct CellFigure {
     /// One estimate per repetition.
     pub repetitions: Vec<Estimate>,
-    /// Every repetition held a steady level.
-    pub settled: bool,
-    /// The least that a repetition held its level.
-    #[serde(skip)]
+    /// The least that a repetition held its level; in JSON, whether every one held one.
+    #[serde(rename = "settled", serialize_with = "is_settled")]
     pub level: LevelHeld,
     /// Difference from the first run that has the cell; absent in that run. The call is adjusted for all comparisons
     /// made (Holm).
@@ -72,7 +70,16 @@ pub struct CellFigure {
     pub against_previous: Option<Difference>,
 }
 
+fn is_settled<S: Serializer>(level: &LevelHeld, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(*level > LevelHeld::Unsettled)
+}
+
 impl CellFigure {
+    /// Whether every repetition held a level.
+    pub fn is_settled(&self) -> bool {
+        self.level > LevelHeld::Unsettled
+    }
+
     /// The mean over the repetitions.
     pub fn mean(&self) -> f64 {
         mean(&self.repetitions)
@@ -93,7 +100,6 @@ impl CellFigure {
         let level = point.level_held();
         (!repetitions.is_empty()).then_some(Self {
             repetitions,
-            settled: level > LevelHeld::Unsettled,
             level,
             against_first: None,
             against_previous: None,
@@ -213,7 +219,7 @@ impl RunSeries {
                 Some(one) => format!("{} {}", text::percent(one.relative), one.call),
                 None => String::new(),
             };
-            let unsteady = if figure.settled { "" } else { " (not steady)" };
+            let unsteady = if figure.is_settled() { "" } else { " (not steady)" };
             Some(vec![
                 label(n),
                 run.started.strftime("%Y-%m-%d %H:%M").to_string(),

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use stats::{Call, Difference};
 
+use super::html::{NOT_WORSE, NOTHING_COMPARED, REGRESSED, UNCONFIRMED};
 use super::series::{CellSeries, RunSeries};
 use super::{label, text};
 use crate::figures::FigureUnit;
@@ -15,10 +16,10 @@ pub fn html(series: &RunSeries) -> String {
     let mut body = header(series);
     body.push_str("<main><section id=\"summary\" aria-labelledby=\"summary-title\"><h2 id=\"summary-title\">Summary</h2>");
     let badge = match series.cells.is_empty() {
-        true => "<span class=\"badge none\">nothing compared</span>",
-        _ if series.regressions > 0 => "<span class=\"badge bad\">✕ WORSE</span>",
-        _ if series.unconfirmed_regressions > 0 => "<span class=\"badge warn\">! UNCONFIRMED</span>",
-        _ => "<span class=\"badge good\">✓ NOT WORSE</span>",
+        true => NOTHING_COMPARED,
+        _ if series.regressions > 0 => REGRESSED,
+        _ if series.unconfirmed_regressions > 0 => UNCONFIRMED,
+        _ => NOT_WORSE,
     };
     let _ = write!(body, "<p class=\"verdict\">{badge} {}</p>", escape(&series.summary));
     for lines in [&series.changed, &series.warnings] {
@@ -120,7 +121,7 @@ fn table(series: &RunSeries, n: usize, cell: &CellSeries) -> String {
         let path = format!("/cells/{n}/figures/{r}");
         let paths: Vec<String> =
             (0..figure.repetitions.len()).map(|one| format!("{path}/repetitions/{one}/mean")).collect();
-        let unsteady = if figure.settled { "" } else { " <span class=\"badge warn\">not steady</span>" };
+        let unsteady = if figure.is_settled() { "" } else { " <span class=\"badge warn\">not steady</span>" };
         let _ = write!(
             out,
             "<tr><th scope=\"row\">{} {}{unsteady}</th><td>{}</td><td><data value=\"{}\" data-path=\"{}\">{}</data></td>\

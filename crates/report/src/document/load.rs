@@ -6,7 +6,7 @@ use super::{CellBuilder, CellView, Document, HostLine, HostLineBuilder, HostSamp
 
 /// Stage names in the results file.
 const WARM_UP: &str = "warm-up";
-const MEASURE: &str = "measure";
+pub(crate) const MEASURE: &str = "measure";
 
 impl Document {
     /// Everything stored about a run, ready to be shown.

@@ -14,6 +14,7 @@ pub use curve::{Curve, CurvePoint};
 pub(crate) use heat::row_edge_ns;
 pub use heat::{HeatColumn, HeatMap};
 pub use hosts::{HostLine, HostLineBuilder};
+pub(crate) use load::MEASURE;
 pub use samples::{HostSamples, SamplePoint};
 pub use timeline::{Timeline, TimelinePoint, ValueSpread};
 

@@ -7,6 +7,8 @@ mod criteria;
 mod names;
 mod samples;
 
+use std::collections::BTreeMap;
+
 use experiment::SteadyRule;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -15,7 +17,7 @@ use store::{RunRecord, Store, StoreError};
 
 use criteria::criteria;
 use names::{CellNames, metric_key};
-use samples::{Direction, MinuteSamples, StorperfMetric};
+use samples::{DIRECTIONS, MinuteSamples, StorperfMetric};
 
 /// MinuteSamples that decide whether a cell is steady, unless the cell's own rule is `StorPerf`'s and says how many.
 const USUAL_SAMPLES: usize = 10;
@@ -30,7 +32,7 @@ const UNKNOWN: &str = "Unknown";
 /// # Errors
 /// The results file cannot be read.
 pub fn storperf_report(store: &Store, run: &RunRecord) -> Result<Value, StoreError> {
-    let (mut metrics, mut steady, mut data) = (Map::new(), Map::new(), Map::new());
+    let (mut metrics, mut steady, mut data) = (Map::new(), BTreeMap::new(), Map::new());
     let (cells, mut names) = (store.cells(&run.id)?, CellNames::default());
     for cell in &run.plan.cells {
         let key = names.of(cell);
@@ -44,21 +46,20 @@ pub fn storperf_report(store: &Store, run: &RunRecord) -> Result<Value, StoreErr
         let (mut of_cell, mut is_steady) = (Map::new(), !samples.is_empty());
         for metric in StorperfMetric::ALL {
             let mut of_metric = Map::new();
-            for direction in Direction::ALL {
+            for (direction, name) in DIRECTIONS {
                 let series = samples.last(metric, direction, count);
                 if let Some(average) = storperf::average(&series) {
-                    metrics.insert(metric_key(&key, direction.name(), metric.name()), json!(average));
+                    metrics.insert(metric_key(&key, name, metric.name()), json!(average));
                 }
                 is_steady &= storperf::is_steady(&series, count);
-                of_metric.insert(direction.name().to_owned(), series_json(&series, count));
+                of_metric.insert(name.to_owned(), series_json(&series, count));
             }
             of_cell.insert(metric.name().to_owned(), of_metric.into());
         }
-        steady.insert(key.clone(), is_steady.into());
+        steady.insert(key.clone(), is_steady);
         data.insert(key, of_cell.into());
     }
-    let judged = steady.iter().map(|(name, steady)| (name.as_str(), steady == &Value::Bool(true)));
-    let criteria = criteria(judged);
+    let criteria = criteria(steady.iter().map(|(name, steady)| (name.as_str(), *steady)));
     let mut report = json!({
         "project_name": "storperf",
         "installer": "Unknown_installer",

@@ -1,14 +1,14 @@
 //! A sample for each minute of a cell, as `StorPerf` takes them.
 
-use metrics::SeriesPoint;
+use metrics::{OpDirection, SeriesPoint};
 use store::{CellRecord, RunRecord, Store, StoreError};
+
+use crate::document::MEASURE;
 
 /// Length of a sample.
 const SAMPLE_S: f64 = 60.0;
 /// Share of a minute that a measurement may be too short: it ends with an interval, which may be some milliseconds early.
 const ROUNDING: f64 = 0.02;
-/// The stage that is sampled.
-const MEASURE: &str = "measure";
 
 /// What a sample says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,27 +36,8 @@ impl StorperfMetric {
     }
 }
 
-/// Whether data is read or written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Reads and GETs.
-    Read,
-    /// Writes and PUTs.
-    Write,
-}
-
-impl Direction {
-    /// Both.
-    pub const ALL: [Direction; 2] = [Direction::Read, Direction::Write];
-
-    /// Its name in `StorPerf`'s reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Direction::Read => "read",
-            Direction::Write => "write",
-        }
-    }
-}
+/// The directions that `StorPerf` reports, with its names for them. Other operations have no place in its reports.
+pub const DIRECTIONS: [(OpDirection, &str); 2] = [(OpDirection::Read, "read"), (OpDirection::Write, "write")];
 
 /// What moved in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -69,7 +50,7 @@ struct Sums {
 /// The minutes of a cell, in order. Nothing in them is older than their minute.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MinuteSamples {
-    /// Reads and writes of each minute.
+    /// Reads and writes of each minute, by direction.
     minutes: Vec<[Sums; 2]>,
     /// Length of each.
     length_s: f64,
@@ -102,14 +83,10 @@ impl MinuteSamples {
     }
 
     fn add(&mut self, point: &SeriesPoint) {
-        let Some(op) = point.op.filter(|op| op.moves_bytes()) else { return };
+        let Some(op) = point.op.filter(|op| op.reads() || op.writes()) else { return };
         let number = (point.start_ns as f64 / 1e9 / SAMPLE_S) as usize;
         let Some(minute) = self.minutes.get_mut(number) else { return };
-        let direction = match (op.reads(), op.writes()) {
-            (true, _) => Direction::Read,
-            (_, true) => Direction::Write,
-            _ => return,
-        };
+        let direction = if op.reads() { OpDirection::Read } else { OpDirection::Write };
         let sums = &mut minute[direction as usize];
         sums.ok += point.ok;
         sums.bytes += point.bytes;
@@ -122,7 +99,7 @@ impl MinuteSamples {
     }
 
     /// The last `count` samples of a series: number of the minute, from 1, and value.
-    pub fn last(&self, metric: StorperfMetric, direction: Direction, count: usize) -> Vec<(f64, f64)> {
+    pub fn last(&self, metric: StorperfMetric, direction: OpDirection, count: usize) -> Vec<(f64, f64)> {
         let first = self.minutes.len().saturating_sub(count);
         let value = |minute: &[Sums; 2]| {
             let sums = minute[direction as usize];
@@ -171,12 +148,12 @@ mod tests {
     fn a_sample_holds_its_own_minute_only() {
         let samples = samples(150);
         let series = |metric, direction| samples.last(metric, direction, 10);
-        assert_eq!(series(StorperfMetric::Iops, Direction::Read), [(1.0, 59.0), (2.0, 59.0)]);
-        assert_eq!(series(StorperfMetric::Bandwidth, Direction::Read), [(1.0, 236.0), (2.0, 236.0)]);
-        assert_eq!(series(StorperfMetric::Latency, Direction::Read), [(1.0, 1000.0), (2.0, 2000.0)]);
-        assert_eq!(series(StorperfMetric::Iops, Direction::Write), [(1.0, 0.0), (2.0, 0.0)]);
+        assert_eq!(series(StorperfMetric::Iops, OpDirection::Read), [(1.0, 59.0), (2.0, 59.0)]);
+        assert_eq!(series(StorperfMetric::Bandwidth, OpDirection::Read), [(1.0, 236.0), (2.0, 236.0)]);
+        assert_eq!(series(StorperfMetric::Latency, OpDirection::Read), [(1.0, 1000.0), (2.0, 2000.0)]);
+        assert_eq!(series(StorperfMetric::Iops, OpDirection::Write), [(1.0, 0.0), (2.0, 0.0)]);
         assert_eq!(
-            samples.last(StorperfMetric::Latency, Direction::Read, 1),
+            samples.last(StorperfMetric::Latency, OpDirection::Read, 1),
             [(2.0, 2000.0)],
             "the last ones count"
         );
@@ -184,7 +161,7 @@ mod tests {
 
     #[test]
     fn less_than_a_minute_is_one_sample() {
-        let [(number, iops)] = samples(30).last(StorperfMetric::Iops, Direction::Read, 10)[..] else {
+        let [(number, iops)] = samples(30).last(StorperfMetric::Iops, OpDirection::Read, 10)[..] else {
             panic!()
         };
         assert!(number == 1.0 && (iops - 58.0).abs() < 0.01, "{iops}");
@@ -196,7 +173,7 @@ mod tests {
         let mut samples = MinuteSamples::lasting(180.0);
         (0..60).chain(120..180).for_each(|n| samples.add(&second(n, Some(OpKind::Write), 1)));
         assert_eq!(
-            samples.last(StorperfMetric::Iops, Direction::Write, 10),
+            samples.last(StorperfMetric::Iops, OpDirection::Write, 10),
             [(1.0, 1.0), (2.0, 0.0), (3.0, 1.0)]
         );
     }
