@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use experiment::Fleet;
-use fleet::launch::{LaunchError, LaunchSettings, launch};
+use fleet::launch::{LaunchError, LaunchSettings, SshLogin, launch};
 use fleet::{Ends, FleetEvent, HostGroup, HostGroupSettings, Member, greet};
-use provision::ApiSecret;
 
 use crate::begin::RunError;
 use crate::events::Events;
@@ -18,7 +17,7 @@ use crate::stop::StopToken;
 /// A line for each host on which no agent could be started.
 pub fn start_fleet(
     fleet: &Fleet,
-    password: Option<&ApiSecret>,
+    login: &SshLogin,
     told: &Arc<dyn Events>,
     stop: &StopToken,
     events: Arc<dyn Fn(FleetEvent) + Send + Sync>,
@@ -26,7 +25,7 @@ pub fn start_fleet(
     let stopped = || stop.is_requested();
     let patience = Duration::from_millis(fleet.start_timeout_ms);
     let mut settings = LaunchSettings::new(env!("CARGO_PKG_VERSION"), patience, &stopped);
-    settings.password = password.cloned();
+    settings.login = login.clone();
     let say = {
         let told = Arc::clone(told);
         Arc::new(move |line: &str| told.note(line))

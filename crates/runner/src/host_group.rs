@@ -100,7 +100,7 @@ pub fn start(
         warn.warn(&told.text);
         host_group_events.add(told);
     };
-    start_fleet(fleet, options.password.as_ref(), events, stop, Arc::new(tell))
+    start_fleet(fleet, &options.login, events, stop, Arc::new(tell))
 }
 
 /// Checks that every connected host has its variables: some launchers report names only at this point.

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use provision::{ApiSecret, RunId};
+use fleet::launch::SshLogin;
+use provision::RunId;
 
 /// How to execute a run.
 #[derive(Clone, Debug)]
@@ -21,8 +22,8 @@ pub struct RunOptions {
     pub baseline: Option<String>,
     /// Name under which to keep the results as a baseline.
     pub save_baseline: Option<String>,
-    /// Password for a fleet's hosts.
-    pub password: Option<ApiSecret>,
+    /// How to log in to a fleet's hosts by ssh.
+    pub login: SshLogin,
     /// Check every target before creating anything: whether it answers, may be used and has enough space. Otherwise
     /// cells find out.
     pub preflight: bool,
@@ -45,7 +46,7 @@ impl RunOptions {
             journal: None,
             baseline: None,
             save_baseline: None,
-            password: None,
+            login: SshLogin::default(),
             preflight: true,
             keep_outcomes: false,
             directory,

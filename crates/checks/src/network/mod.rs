@@ -20,9 +20,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use experiment::{Fleet, Launcher, Plan};
+use fleet::launch::SshLogin;
 use fleet::{FleetEvent, HostGroup};
 use host::ADDRESS;
-use provision::{ApiSecret, RunId};
+use provision::RunId;
 use runner::{Events, RunEvent, StopToken, start_fleet, timestamp};
 use stats::{NetworkJudgement, NetworkLink, NetworkMatrix, judge_network};
 use store::{RunMaker, RunRecord, Store};
@@ -53,8 +54,8 @@ pub enum LinkChoice {
 pub struct NetworkRequest {
     /// Which hosts, and how agents are started there.
     pub launcher: Launcher,
-    /// The hosts' password.
-    pub password: Option<ApiSecret>,
+    /// How to log in to the hosts by ssh.
+    pub login: SshLogin,
     /// Which links.
     pub links: LinkChoice,
     /// Also measure both directions of each pair at the same time.
@@ -152,7 +153,7 @@ fn start(
         FleetEvent::Said { name, text, .. } => told.note(&format!("{name}: {text}")),
     };
     let fleet = Fleet::of(request.launcher.clone());
-    Ok(start_fleet(&fleet, request.password.as_ref(), events, stop, Arc::new(of_hosts))?)
+    Ok(start_fleet(&fleet, &request.login, events, stop, Arc::new(of_hosts))?)
 }
 
 /// Measures the links between hosts and judges them.

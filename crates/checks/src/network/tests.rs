@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
+use fleet::launch::SshLogin;
 use stats::{LinkFacts, NetworkLink, NetworkPathMtu, estimate};
 
 use super::pairs::every;
@@ -11,7 +12,7 @@ use super::*;
 fn request() -> NetworkRequest {
     NetworkRequest {
         launcher: Launcher::Local { count: 4 },
-        password: None,
+        login: SshLogin::default(),
         links: LinkChoice::EachPair,
         duplex: false,
         streams: vec![1],

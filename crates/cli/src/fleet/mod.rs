@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use experiment::{FailurePolicy, Fleet, HostsFileError, Launcher, Sharing, host_list};
+use fleet::launch::SshLogin;
 use provision::ApiSecret;
 
 /// The fleet's flags. What is given here wins over the experiment file.
@@ -100,7 +101,9 @@ impl FleetArguments {
                         words::split(command).map_err(|error| format!("--launcher-command: {error}"))?;
                     Launcher::Command { hosts, command }
                 }
-                None => Launcher::Ssh { hosts, options: self.ssh_options()?, binary: binary.clone() },
+                None => {
+                    Launcher::Ssh { hosts, options: ssh_words(&self.ssh_option)?, binary: binary.clone() }
+                }
             }
         } else if let Some(count) = self.local {
             if count == 0 {
@@ -171,11 +174,16 @@ impl FleetArguments {
         })
     }
 
-    /// The ssh password, prompted for or read as the flags say; call it once, before anything else uses the terminal.
+    /// How to log in; the password is prompted for or read as the flags say. Call it once, before anything else uses the
+    /// terminal.
     ///
     /// # Errors
     /// One line: why no password could be obtained.
-    pub fn password(&self) -> Result<Option<ApiSecret>, String> {
+    pub fn login(&self) -> Result<SshLogin, String> {
+        Ok(SshLogin { password: self.password()?, options: Vec::new() })
+    }
+
+    fn password(&self) -> Result<Option<ApiSecret>, String> {
         if let Some(path) = &self.ssh_password_file {
             return password::from_file(path).map(Some);
         }
@@ -192,20 +200,23 @@ impl FleetArguments {
     fn has_password(&self) -> bool {
         self.ssh_ask_password || self.ssh_password_file.is_some() || self.ssh_password_fd.is_some()
     }
+}
 
-    /// The options as words of ssh's command line: a bare `Name=value` becomes an `-o`.
-    fn ssh_options(&self) -> Result<Vec<String>, String> {
-        let mut options = Vec::new();
-        for option in &self.ssh_option {
-            let words = words::split(option).map_err(|error| format!("--ssh-option: {error}"))?;
-            match words.first() {
-                Some(first) if first.starts_with('-') && first.len() > 1 => options.extend(words),
-                Some(first) if first.contains('=') => options.extend(["-o".to_owned(), words.join(" ")]),
-                _ => return Err(format!("--ssh-option {option:?}: write -F FILE, -i KEY or Name=value")),
-            }
+/// Options of `--ssh-option` as words of ssh's command line: a bare `Name=value` becomes an `-o`.
+///
+/// # Errors
+/// One line: which option is none.
+pub fn ssh_words(given: &[String]) -> Result<Vec<String>, String> {
+    let mut options = Vec::new();
+    for option in given {
+        let words = words::split(option).map_err(|error| format!("--ssh-option: {error}"))?;
+        match words.first() {
+            Some(first) if first.starts_with('-') && first.len() > 1 => options.extend(words),
+            Some(first) if first.contains('=') => options.extend(["-o".to_owned(), words.join(" ")]),
+            _ => return Err(format!("--ssh-option {option:?}: write -F FILE, -i KEY or Name=value")),
         }
-        Ok(options)
     }
+    Ok(options)
 }
 
 /// The hosts of `--hosts`: a list, or the file that `@FILE` names.

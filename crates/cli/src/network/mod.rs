@@ -57,7 +57,7 @@ fn request(arguments: &NetworkArguments) -> Result<NetworkRequest, String> {
         launcher.ok_or("no hosts are named; next: give --hosts a,b,c, --local N, --slurm or --kubernetes")?;
     Ok(NetworkRequest {
         launcher,
-        password: arguments.fleet.password()?,
+        login: arguments.fleet.login()?,
         links: match (&arguments.pairs, arguments.both_directions) {
             (Some(text), _) => LinkChoice::Named(text.clone()),
             (None, true) => LinkChoice::BothDirections,

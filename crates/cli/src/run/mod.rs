@@ -104,7 +104,7 @@ fn options(arguments: &RunArguments) -> Result<RunOptions, CommandError> {
         journal: arguments.journal_dir.clone(),
         baseline: arguments.baseline.clone(),
         save_baseline: arguments.save_baseline.clone(),
-        password: arguments.fleet.password().map_err(CommandError::Usage)?,
+        login: arguments.fleet.login().map_err(CommandError::Usage)?,
         ..of_this_process()?
     })
 }

@@ -34,6 +34,15 @@ pub use start_error::{AgentStartError, CopyError};
 /// Where a launcher tells people what it waits for, and at the end what it could not release.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// How a fleet logs in by ssh, beside what the user's own configuration says.
+#[derive(Clone, Debug, Default)]
+pub struct SshLogin {
+    /// Password of all hosts.
+    pub password: Option<ApiSecret>,
+    /// Options that come before the fleet's own: ssh uses the first value of each.
+    pub options: Vec<String>,
+}
+
 /// How agents are started, for all launchers.
 pub struct LaunchSettings<'a> {
     /// This program, as `local` starts it and `ssh` copies it.
@@ -42,8 +51,8 @@ pub struct LaunchSettings<'a> {
     pub agent: Vec<String>,
     /// The program's version: part of its path on hosts that it is copied to.
     pub version: String,
-    /// The password for ssh, if one is used.
-    pub password: Option<ApiSecret>,
+    /// How to log in by ssh.
+    pub login: SshLogin,
     /// Timeout of starting all agents.
     pub start_timeout: Duration,
     /// A directory to search for ssh, srun and the like; `None`: the PATH.
@@ -60,7 +69,7 @@ impl<'a> LaunchSettings<'a> {
             program: PathBuf::from("/proc/self/exe"),
             agent: vec!["agent".to_owned()],
             version: version.to_owned(),
-            password: None,
+            login: SshLogin::default(),
             tools: None,
             start_timeout,
             stop,
@@ -112,8 +121,8 @@ fn lines(failures: &[HostFailure]) -> Vec<String> {
 /// Starts the agents of a fleet, all at once. Each is ended when its [`AgentProcess`] is dropped; what the launcher
 /// holds for all of them (an allocation, a job) is released with the last.
 ///
-/// One line for each host that could not be started; no agent is left running then.
-/// One line for each host that could not be started; no agent stays then.
+/// # Errors
+/// The hosts that could not be started, or the tool that failed for all of them; no agent is left running then.
 pub fn launch(
     launcher: &Launcher,
     settings: &LaunchSettings<'_>,

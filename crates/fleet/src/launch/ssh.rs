@@ -39,7 +39,7 @@ pub(super) fn launch(
         None => Program::here(&settings.program, &settings.version)
             .map_err(|error| LaunchError::Tool(error.to_string()))?,
     };
-    let askpass = settings.password.clone().map(|password| Askpass::begin(password, &settings.program));
+    let askpass = settings.login.password.clone().map(|password| Askpass::begin(password, &settings.program));
     let askpass = askpass.transpose().map_err(|error| LaunchError::Tool(error.to_string()))?;
     let deadline = Deadline::after(settings.start_timeout, settings.stop);
     start_all(ssh.hosts, AT_ONCE, |index, host| {
@@ -79,7 +79,7 @@ pub(super) fn launch(
 /// ssh without the remote command. The user's options come first: ssh uses the first value of each.
 fn command(to: &Destination, options: &[String], password: bool, settings: &LaunchSettings<'_>) -> Command {
     let mut command = Command::new(settings.tool("ssh"));
-    command.args(options).args(["-T", "-x", "-a"]);
+    command.args(&settings.login.options).args(options).args(["-T", "-x", "-a"]);
     let seconds = (settings.start_timeout.as_secs() * 2 / 3).max(1);
     let fixed = [
         // Without a password ssh never prompts; with one it prompts once, instead of three times.

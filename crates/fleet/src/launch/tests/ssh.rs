@@ -241,7 +241,7 @@ fn a_password_goes_to_ssh_through_askpass_only() {
         "if test \"$1\" = agent; then echo ready; exec cat; fi; test -S \"$MANOMETER_ASKPASS_SOCKET\" && echo asked >&2; exit 1",
     );
     let mut settings = bench.settings();
-    settings.password = Some(ApiSecret::new("s3cret"));
+    settings.login.password = Some(ApiSecret::new("s3cret"));
     let error = launch(&ssh(&["a"], &[]), &settings, &quiet()).unwrap_err().to_string();
     assert!(error.contains("exit code 6: asked"), "{error}");
     assert!(!error.contains("s3cret"));
