@@ -12,11 +12,14 @@ use crate::plan::{
 use crate::read::{USUAL_OP_TIMEOUT_S, USUAL_SEED};
 use units::{Size, Span};
 
+/// Keys that a plan's cells may cross, in the order of the matrix.
+const CROSSED: [&str; 2] = ["block_size", "queue_depth"];
 /// Maximum length of a workload's or target's name.
 const LONGEST_NAME: usize = 64;
 
 /// The experiment file of a plan whose cells are jobs, as produced by a job file: `manometer run` on it does the same.
-/// Defaults are omitted. `None` if a cell has no job.
+/// Defaults are omitted. Neighbouring cells of one workload that differ in crossed keys become one workload with a
+/// matrix. `None` if a cell has no job.
 pub fn convert(plan: &Plan) -> Option<String> {
     let cells: Option<Vec<(&Cell, &Job)>> =
         plan.cells.iter().map(|cell| cell.workload.stream().map(|job| (cell, job))).collect();
@@ -24,10 +27,21 @@ pub fn convert(plan: &Plan) -> Option<String> {
     let mut targets = Targets { plain: plan.fleet.is_none(), ..Targets::default() };
     let mut names = BTreeSet::new();
     let mut workloads = Vec::new();
-    for (cell, job) in cells? {
+    let same_matrix = |one: &(&Cell, &Job), next: &(&Cell, &Job)| {
+        let crossed = CROSSED.iter().any(|key| one.0.point.contains_key(*key));
+        crossed && one.0.workload_name == next.0.workload_name
+    };
+    for cells in cells?.chunk_by(same_matrix) {
+        let (cell, job) = *cells.first()?;
         let name = free_name(&cell.workload_name, "job", &mut names);
         let target = targets.name_of(&cell.target);
-        workloads.push((workload(plan, &name, cell, job)?, name, target));
+        let mut form = workload(plan, &name, cell, job)?;
+        let matrix = matrix(cells.iter().map(|(cell, _)| *cell));
+        if !matrix.is_empty() {
+            form.retain(|(key, _)| !cell.point.contains_key(key));
+            form.push(("matrix".to_owned(), Form::Map(matrix)));
+        }
+        workloads.push((form, name, target));
     }
     // A single target need not be named.
     let several = targets.named.len() > 1;
@@ -59,6 +73,21 @@ pub fn convert(plan: &Plan) -> Option<String> {
         Form::Map(vec![(key, form)]).write(0, open, &mut text);
     }
     Some(text)
+}
+
+/// The values of the crossed keys of one workload's cells, in order.
+fn matrix<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Vec<(String, Form)> {
+    let values = |key: &str| {
+        let mut values: Vec<&String> = Vec::new();
+        for value in cells.clone().filter_map(|cell| cell.point.get(key)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        Form::List(values.into_iter().map(Form::text).collect())
+    };
+    let crossed = CROSSED.iter().map(|key| ((*key).to_owned(), values(key)));
+    crossed.filter(|(_, form)| *form != Form::List(Vec::new())).collect()
 }
 
 /// A workload, reduced to what differs from the defaults.
