@@ -9,7 +9,7 @@ mod samples;
 
 use std::collections::BTreeMap;
 
-use experiment::SteadyRule;
+use experiment::{Cell, SteadyRule};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use stats::storperf;
@@ -17,15 +17,17 @@ use store::{RunRecord, Store, StoreError};
 
 use criteria::criteria;
 use names::{CellNames, metric_key};
-use samples::{DIRECTIONS, MinuteSamples, StorperfMetric};
+use samples::{DIRECTIONS, StorperfMetric, StorperfSamples};
 
-/// MinuteSamples that decide whether a cell is steady, unless the cell's own rule is `StorPerf`'s and says how many.
+/// Samples that decide whether a cell is steady, unless the cell's own rule is `StorPerf`'s and says how many.
 const USUAL_SAMPLES: usize = 10;
+/// Length of a sample, unless that rule says so.
+const USUAL_SAMPLE_S: f64 = 60.0;
 
 /// What `StorPerf` writes for what nobody told it.
 const UNKNOWN: &str = "Unknown";
 
-/// The report of a run: `project_name` to `details`, with a sample for each minute of each cell.
+/// The report of a run, also while it runs: `project_name` to `details`, with the samples of each cell.
 ///
 /// Cells that measured nothing have no series, and are not steady.
 ///
@@ -33,16 +35,17 @@ const UNKNOWN: &str = "Unknown";
 /// The results file cannot be read.
 pub fn storperf_report(store: &Store, run: &RunRecord) -> Result<Value, StoreError> {
     let (mut metrics, mut steady, mut data) = (Map::new(), BTreeMap::new(), Map::new());
-    let (cells, mut names) = (store.cells(&run.id)?, CellNames::default());
-    for cell in &run.plan.cells {
-        let key = names.of(cell);
-        let count = match cell.steady {
-            SteadyRule::Storperf { samples, .. } => samples as usize,
-            _ => USUAL_SAMPLES,
+    let cells = store.cells(&run.id)?;
+    for (cell, key) in run.plan.cells.iter().zip(storperf_cell_keys(&run.plan.cells)) {
+        let (count, sample_s) = match cell.steady {
+            SteadyRule::Storperf { samples, sample_s } => (samples as usize, sample_s),
+            _ => (USUAL_SAMPLES, USUAL_SAMPLE_S),
         };
         let measured = cells.iter().find(|record| record.index == cell.index);
         let samples = measured
-            .map_or_else(|| Ok(MinuteSamples::default()), |record| MinuteSamples::of(store, run, record))?;
+            .map(|record| StorperfSamples::of(store, run, record, sample_s))
+            .transpose()?
+            .unwrap_or_default();
         let (mut of_cell, mut is_steady) = (Map::new(), !samples.is_empty());
         for metric in StorperfMetric::ALL {
             let mut of_metric = Map::new();
@@ -73,6 +76,12 @@ pub fn storperf_report(store: &Store, run: &RunRecord) -> Result<Value, StoreErr
         report[key] = value;
     }
     Ok(report)
+}
+
+/// The keys of a plan's cells in `StorPerf`'s reports, as in `rw.queue-depth.8.block-size.4k`.
+pub fn storperf_cell_keys(cells: &[Cell]) -> Vec<String> {
+    let mut names = CellNames::default();
+    cells.iter().map(|cell| names.of(cell)).collect()
 }
 
 /// Start, end and length of a job. Times are in UTC.

@@ -32,10 +32,12 @@ impl CellNames {
                 workload.push_str(&format!("-{}-{}", word(name), word(value)));
             }
         }
-        let block_size = block_size(cell);
+        let crossed = |key: &str| cell.point.get(key).map(|value| word(value));
+        let queue_depth = crossed("queue_depth").unwrap_or_else(|| cell.workload.queue_depth.to_string());
+        let block_size = crossed("block_size").unwrap_or_else(|| block_size(cell));
         let key = |number: u32| {
             let workload = if number == 1 { workload.clone() } else { format!("{workload}-{number}") };
-            cell_key(&workload, &cell.workload.queue_depth.to_string(), &block_size)
+            cell_key(&workload, &queue_depth, &block_size)
         };
         let free = (1..).map(key).find(|key| !self.taken.contains(key)).unwrap_or_default();
         self.taken.insert(free.clone());
@@ -43,7 +45,7 @@ impl CellNames {
     }
 }
 
-/// The block size in bytes; for a mix of sizes, all of them.
+/// The block size in bytes where the matrix does not cross it; for a mix of sizes, all of them.
 fn block_size(cell: &Cell) -> String {
     let sizes = cell.workload.block_sizes();
     let texts: Vec<String> = sizes.iter().map(|size| size.bytes.to_string()).collect();

@@ -1,13 +1,11 @@
-//! A sample for each minute of a cell, as `StorPerf` takes them.
+//! The samples of a cell as `StorPerf` takes them: one each minute, or as often as the cell's rule says.
 
 use metrics::{OpDirection, SeriesPoint};
 use store::{CellRecord, RunRecord, Store, StoreError};
 
 use crate::document::MEASURE;
 
-/// Length of a sample.
-const SAMPLE_S: f64 = 60.0;
-/// Share of a minute that a measurement may be too short: it ends with an interval, which may be some milliseconds early.
+/// Share of a sample that a measurement may be too short: it ends with an interval, which may be some milliseconds early.
 const ROUNDING: f64 = 0.02;
 
 /// What a sample says.
@@ -47,47 +45,49 @@ struct Sums {
     latency_ns: f64,
 }
 
-/// The minutes of a cell, in order. Nothing in them is older than their minute.
+/// The samples of a cell, in order. Each holds its own time only.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct MinuteSamples {
-    /// Reads and writes of each minute, by direction.
-    minutes: Vec<[Sums; 2]>,
+pub struct StorperfSamples {
+    /// Reads and writes of each sample, by direction.
+    samples: Vec<[Sums; 2]>,
     /// Length of each.
     length_s: f64,
 }
 
-impl MinuteSamples {
-    /// The samples of a cell's last measurement. An incomplete last minute is none, unless there is no other.
+impl StorperfSamples {
+    /// The samples of a cell's last measurement, also while it runs. An incomplete last sample is none, unless there is
+    /// no other.
     ///
     /// # Errors
     /// The results file cannot be read.
-    pub fn of(store: &Store, run: &RunRecord, cell: &CellRecord) -> Result<Self, StoreError> {
+    pub fn of(store: &Store, run: &RunRecord, cell: &CellRecord, sample_s: f64) -> Result<Self, StoreError> {
         let stages = store.stages(&run.id, cell.index)?;
-        let (Some(result), Some(measured)) = (&cell.result, stages.iter().rfind(|key| key.stage == MEASURE))
-        else {
+        let Some(measured) = stages.iter().rfind(|key| key.stage == MEASURE) else {
             return Ok(Self::default());
         };
-        let mut samples = Self::lasting(result.measured_s);
-        for point in store.series(&run.id, cell.index, MEASURE, measured.trial, 0..u32::MAX)? {
-            samples.add(&point?);
-        }
+        let points = store.series(&run.id, cell.index, MEASURE, measured.trial, 0..u32::MAX)?;
+        let points = points.collect::<Result<Vec<SeriesPoint>, StoreError>>()?;
+        let so_far = || points.last().map_or(0.0, |point| point.start_s() + point.length_s());
+        let measured_s = cell.result.as_ref().map_or_else(so_far, |result| result.measured_s);
+        let mut samples = Self::lasting(measured_s, sample_s);
+        points.iter().for_each(|point| samples.add(point, sample_s));
         Ok(samples)
     }
 
-    fn lasting(measured_s: f64) -> Self {
-        let whole = (measured_s / SAMPLE_S + ROUNDING).floor();
+    fn lasting(measured_s: f64, sample_s: f64) -> Self {
+        let whole = (measured_s / sample_s + ROUNDING).floor();
         match whole {
-            0.0 if measured_s > 0.0 => Self { minutes: vec![Default::default()], length_s: measured_s },
-            _ => Self { minutes: vec![Default::default(); whole as usize], length_s: SAMPLE_S },
+            0.0 if measured_s > 0.0 => Self { samples: vec![Default::default()], length_s: measured_s },
+            _ => Self { samples: vec![Default::default(); whole as usize], length_s: sample_s },
         }
     }
 
-    fn add(&mut self, point: &SeriesPoint) {
+    fn add(&mut self, point: &SeriesPoint, sample_s: f64) {
         let Some(op) = point.op.filter(|op| op.reads() || op.writes()) else { return };
-        let number = (point.start_ns as f64 / 1e9 / SAMPLE_S) as usize;
-        let Some(minute) = self.minutes.get_mut(number) else { return };
+        let number = (point.start_ns as f64 / 1e9 / sample_s) as usize;
+        let Some(sample) = self.samples.get_mut(number) else { return };
         let direction = if op.reads() { OpDirection::Read } else { OpDirection::Write };
-        let sums = &mut minute[direction as usize];
+        let sums = &mut sample[direction as usize];
         sums.ok += point.ok;
         sums.bytes += point.bytes;
         sums.latency_ns += point.mean_ns * point.ok as f64;
@@ -95,14 +95,14 @@ impl MinuteSamples {
 
     /// Nothing was measured.
     pub fn is_empty(&self) -> bool {
-        self.minutes.is_empty()
+        self.samples.is_empty()
     }
 
-    /// The last `count` samples of a series: number of the minute, from 1, and value.
+    /// The last `count` samples of a series: number of the sample, from 1, and value.
     pub fn last(&self, metric: StorperfMetric, direction: OpDirection, count: usize) -> Vec<(f64, f64)> {
-        let first = self.minutes.len().saturating_sub(count);
-        let value = |minute: &[Sums; 2]| {
-            let sums = minute[direction as usize];
+        let first = self.samples.len().saturating_sub(count);
+        let value = |sample: &[Sums; 2]| {
+            let sums = sample[direction as usize];
             match metric {
                 StorperfMetric::Bandwidth => sums.bytes as f64 / 1024.0 / self.length_s,
                 StorperfMetric::Iops => sums.ok as f64 / self.length_s,
@@ -110,8 +110,8 @@ impl MinuteSamples {
                 StorperfMetric::Latency => sums.latency_ns / sums.ok as f64,
             }
         };
-        let numbered = self.minutes.iter().zip(1_u32..).skip(first);
-        numbered.map(|(minute, number)| (f64::from(number), value(minute))).collect()
+        let numbered = self.samples.iter().zip(1_u32..).skip(first);
+        numbered.map(|(sample, number)| (f64::from(number), value(sample))).collect()
     }
 }
 
@@ -134,12 +134,12 @@ mod tests {
         }
     }
 
-    fn samples(seconds: u64) -> MinuteSamples {
-        let mut samples = MinuteSamples::lasting(seconds as f64 - 0.003);
+    fn samples(seconds: u64) -> StorperfSamples {
+        let mut samples = StorperfSamples::lasting(seconds as f64 - 0.003, 60.0);
         // Nothing happens in the third second of each minute.
         for n in (0..seconds).filter(|n| n % 60 != 2) {
-            samples.add(&second(n, Some(OpKind::Read), 60));
-            samples.add(&second(n, Some(OpKind::Stat), 10));
+            samples.add(&second(n, Some(OpKind::Read), 60), 60.0);
+            samples.add(&second(n, Some(OpKind::Stat), 10), 60.0);
         }
         samples
     }
@@ -165,13 +165,13 @@ mod tests {
             panic!()
         };
         assert!(number == 1.0 && (iops - 58.0).abs() < 0.01, "{iops}");
-        assert!(MinuteSamples::lasting(0.0).is_empty());
+        assert!(StorperfSamples::lasting(0.0, 60.0).is_empty());
     }
 
     #[test]
     fn a_minute_in_which_nothing_ended_counts() {
-        let mut samples = MinuteSamples::lasting(180.0);
-        (0..60).chain(120..180).for_each(|n| samples.add(&second(n, Some(OpKind::Write), 1)));
+        let mut samples = StorperfSamples::lasting(180.0, 60.0);
+        (0..60).chain(120..180).for_each(|n| samples.add(&second(n, Some(OpKind::Write), 1), 60.0));
         assert_eq!(
             samples.last(StorperfMetric::Iops, OpDirection::Write, 10),
             [(1.0, 1.0), (2.0, 0.0), (3.0, 1.0)]
