@@ -3,13 +3,16 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use runner::StopReason;
 use service::{RequestPolicy, ServeOptions, Service, ServiceError, TokenDigest};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use units::Span;
 
 use crate::exit;
+use crate::fleet::ssh_words;
 use crate::interrupt;
 use crate::messages::Messages;
 
@@ -52,6 +55,12 @@ pub struct ServeArguments {
     /// Let experiments start several agents on this host: fleets by `local`
     #[arg(long)]
     allow_local: bool,
+    /// Option for ssh to the hosts of fleets, such as "-i KEY" or StrictHostKeyChecking=accept-new; may be repeated
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    ssh_option: Vec<String>,
+    /// Length of a sample of StorPerf's jobs
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    storperf_sample: String,
 }
 
 const EXAMPLES: &str = "\
@@ -79,6 +88,15 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
         path.canonicalize()
             .map_err(|error| ServiceError::Usage(format!("--allow-path {}: {error}", path.display())))?;
     }
+    let storperf_sample = match arguments.storperf_sample.parse() {
+        Ok(Span(sample)) if sample >= Duration::from_secs(1) => sample,
+        _ => {
+            return Err(ServiceError::Usage(format!(
+                "--storperf-sample {}: write a time of at least 1 s, as in 60s",
+                arguments.storperf_sample
+            )));
+        }
+    };
     let failure = |error: std::io::Error| ServiceError::Failure(format!("signals cannot be caught: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(failure)?;
     let signals = {
@@ -96,6 +114,8 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
             commands: arguments.allow_command,
             local: arguments.allow_local,
         },
+        ssh_options: ssh_words(&arguments.ssh_option).map_err(ServiceError::Usage)?,
+        storperf_sample,
         notes: Arc::new(move |line| notes.note(line)),
     })?;
     messages.note(&format!("listening on http://{}", service.address()));

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::LengthLimitError;
 use serde::Deserialize;
 use targets::AccessKey;
 
+use crate::new_experiment::NewExperiment;
 use crate::problem::Problem;
 
 /// Maximum size of a body: an experiment of the maximum size (1 MiB) with every other character escaped in JSON.
@@ -17,15 +18,6 @@ const MAX_BYTES: usize = 2 << 20;
 
 /// Maximum time for a body to arrive.
 const DEADLINE: Duration = Duration::from_secs(20);
-
-/// An experiment as a client sent it.
-#[derive(Debug)]
-pub(crate) struct GivenExperiment {
-    /// The text of the experiment file.
-    pub text: String,
-    /// Keys by target name; they stay in memory.
-    pub keys: BTreeMap<String, AccessKey>,
-}
 
 /// The JSON form.
 #[derive(Deserialize)]
@@ -45,31 +37,16 @@ struct KeyForm {
     token: Option<String>,
 }
 
-/// Reads the body of a request.
+/// Reads the body of a request with an experiment.
 ///
 /// # Errors
 /// It is too large, too slow, of another type, or malformed.
-pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<GivenExperiment, Problem> {
+pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<NewExperiment, Problem> {
     let json = is_json(headers)?;
-    let declared = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    if declared.is_some_and(|bytes: u64| bytes > MAX_BYTES as u64) {
-        return Err(too_large());
-    }
-    let read = tokio::time::timeout(DEADLINE, axum::body::to_bytes(body, MAX_BYTES)).await;
-    let bytes = match read {
-        Err(_) => {
-            let detail = format!("the body did not arrive within {} s", DEADLINE.as_secs());
-            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "slow-body", detail));
-        }
-        Ok(Err(error)) if error.source().is_some_and(|cause| cause.is::<LengthLimitError>()) => {
-            return Err(too_large());
-        }
-        Ok(Err(error)) => return Err(Problem::bad_request("body", format!("the body broke off: {error}"))),
-        Ok(Ok(bytes)) => bytes,
-    };
+    let bytes = bytes(headers, body).await?;
     if !json {
         let text = experiment::decode("experiment", &bytes).map_err(Problem::faults)?;
-        return Ok(GivenExperiment { text: text.to_owned(), keys: BTreeMap::new() });
+        return Ok(NewExperiment::of(text.to_owned()));
     }
     // An error names the position and what was expected; with a wrong type it may quote a value, so a secret.
     let form: JsonForm = serde_json::from_slice(&bytes).map_err(|error| {
@@ -84,7 +61,42 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<GivenExperim
         let KeyForm { id, secret, token } = key;
         (target, AccessKey { id, secret, token })
     });
-    Ok(GivenExperiment { text: form.experiment, keys: keys.collect() })
+    Ok(NewExperiment { keys: keys.collect(), ..NewExperiment::of(form.experiment) })
+}
+
+/// Reads the body of a request that is JSON, as its type must say, or empty.
+///
+/// # Errors
+/// It is too large, too slow, or of another type.
+pub(crate) async fn json(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+    if headers.contains_key(header::CONTENT_TYPE) && !is_json(headers)? {
+        let detail = "the body of this request is JSON; next: send Content-Type: application/json";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content-type", detail));
+    }
+    let bytes = bytes(headers, body).await?;
+    match headers.contains_key(header::CONTENT_TYPE) || bytes.is_empty() {
+        true => Ok(bytes),
+        false => is_json(headers).map(|_| bytes),
+    }
+}
+
+async fn bytes(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+    let declared = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if declared.is_some_and(|bytes: u64| bytes > MAX_BYTES as u64) {
+        return Err(too_large());
+    }
+    let read = tokio::time::timeout(DEADLINE, axum::body::to_bytes(body, MAX_BYTES)).await;
+    match read {
+        Err(_) => {
+            let detail = format!("the body did not arrive within {} s", DEADLINE.as_secs());
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "slow-body", detail))
+        }
+        Ok(Err(error)) if error.source().is_some_and(|cause| cause.is::<LengthLimitError>()) => {
+            Err(too_large())
+        }
+        Ok(Err(error)) => Err(Problem::bad_request("body", format!("the body broke off: {error}"))),
+        Ok(Ok(bytes)) => Ok(bytes),
+    }
 }
 
 fn too_large() -> Problem {

@@ -1,17 +1,17 @@
 //! One run of the service, on its own thread, with its own options, events, stop token and secrets.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use provision::RunId;
 use runner::{RunError, RunOptions, RunOutcome, StopToken};
 use store::State;
-use targets::Secrets;
 
 use crate::current::Current;
 use crate::database::AskedState;
 use crate::event_log::EventLog;
+use crate::new_experiment::RunSecrets;
 use crate::observer::Observer;
 use crate::options::RequestPolicy;
 use crate::policy;
@@ -22,14 +22,27 @@ pub(crate) struct Task {
     pub id: String,
     /// The text of its experiment.
     pub experiment: String,
-    /// Its keys.
-    pub secrets: Arc<dyn Secrets>,
+    /// Its keys, and how to log in to its hosts.
+    pub secrets: RunSecrets,
     /// Ends it.
     pub stop: StopToken,
     /// Receives its events.
     pub log: Arc<EventLog>,
     /// Receives its latest intervals.
     pub current: Arc<Current>,
+    /// A device that it may overwrite even if it holds data.
+    pub overwrites: Option<PathBuf>,
+}
+
+/// Where runs are carried out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    /// The service's directory.
+    pub directory: &'a Path,
+    /// What requests may use of this host.
+    pub policy: &'a RequestPolicy,
+    /// The operator's options for ssh.
+    pub ssh_options: &'a [String],
 }
 
 /// The file names below the service's directory.
@@ -38,14 +51,10 @@ pub(crate) const RESULTS: &str = "results.sqlite";
 pub(crate) const JOURNAL: &str = "journal";
 
 /// Executes a run; returns how it ended, and why if not as planned.
-pub(crate) fn carry_out(
-    task: Task,
-    directory: &Path,
-    policy: &RequestPolicy,
-) -> (AskedState, Option<String>) {
+pub(crate) fn carry_out(task: Task, place: &Place<'_>) -> (AskedState, Option<String>) {
     let stop = task.stop.clone();
     // A defect in one run must not leave its hosts occupied for ever.
-    match catch_unwind(AssertUnwindSafe(|| execute(task, directory, policy))) {
+    match catch_unwind(AssertUnwindSafe(|| execute(task, place))) {
         Ok(Ok(outcome)) => ended(&outcome),
         Ok(Err(error)) => {
             let state = if stop.is_requested() { AskedState::Interrupted } else { AskedState::Failed };
@@ -55,12 +64,19 @@ pub(crate) fn carry_out(
     }
 }
 
-fn execute(task: Task, directory: &Path, policy: &RequestPolicy) -> Result<RunOutcome, RunError> {
+fn execute(task: Task, place: &Place<'_>) -> Result<RunOutcome, RunError> {
+    let Place { directory, policy, ssh_options } = *place;
     // The policy applies when a run starts: it may have changed while the run waited, and so may links in paths.
     let plan =
         policy::plan(&task.experiment, policy).map_err(|faults| RunError::Usage(faults.to_string()))?;
     let id: RunId = task.id.parse().map_err(|_| RunError::Failure("the run's id is damaged".to_owned()))?;
+    let failed = |error: std::io::Error| RunError::Failure(format!("the ssh key cannot be held: {error}"));
+    let RunSecrets { keys, login } = task.secrets;
+    // The key is readable for as long as its file is open.
+    let (login, _key) = login.for_ssh(ssh_options).map_err(failed)?;
     let options = RunOptions {
+        login,
+        destroy: task.overwrites.into_iter().collect(),
         id: Some(id),
         results: Some(directory.join(RESULTS)),
         journal: Some(directory.join(JOURNAL)),
@@ -68,7 +84,7 @@ fn execute(task: Task, directory: &Path, policy: &RequestPolicy) -> Result<RunOu
         ..RunOptions::new(directory.to_owned())
     };
     let observer = Arc::new(Observer { log: task.log, current: task.current });
-    runner::run(plan, &options, observer, &task.stop, task.secrets)
+    runner::run(plan, &options, observer, &task.stop, Arc::new(keys))
 }
 
 fn ended(outcome: &RunOutcome) -> (AskedState, Option<String>) {

@@ -7,8 +7,10 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
+use crate::storperf::StorperfJob;
+
 /// Version of the tables.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
 CREATE TABLE runs (
@@ -27,7 +29,13 @@ CREATE TABLE runs (
     digest BLOB NOT NULL
 );
 CREATE INDEX runs_by_state ON runs (state);
-PRAGMA user_version = 1;
+";
+
+/// Version 2: what belongs to a run that is a job of `StorPerf`'s, as JSON.
+const SECOND: &str = "
+ALTER TABLE runs ADD COLUMN storperf TEXT;
+CREATE INDEX storperf_runs ON runs (number) WHERE storperf IS NOT NULL;
+PRAGMA user_version = 2;
 ";
 
 const COLUMNS: &str = "number, id, name, hosts, state, asked, started, finished, reason, has_keys, digest";
@@ -104,6 +112,7 @@ pub(crate) struct NewRun<'a> {
     pub hosts: &'a [String],
     pub asked: Timestamp,
     pub has_keys: bool,
+    pub storperf: Option<&'a str>,
     pub idempotency_key: Option<&'a str>,
     pub digest: &'a [u8],
 }
@@ -133,7 +142,8 @@ impl Database {
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         match connection.query_row("PRAGMA user_version", [], |row| row.get(0))? {
-            0 => connection.execute_batch(TABLES)?,
+            0 => connection.execute_batch(&format!("BEGIN; {TABLES} {SECOND} COMMIT;"))?,
+            1 => connection.execute_batch(&format!("BEGIN; {SECOND} COMMIT;"))?,
             VERSION => {}
             newer => return Err(DatabaseError::Newer(newer)),
         }
@@ -143,8 +153,8 @@ impl Database {
     /// Adds a run to the end of the queue.
     pub(crate) fn add(&self, run: &NewRun<'_>) -> rusqlite::Result<()> {
         self.0.execute(
-            "INSERT INTO runs (id, name, experiment, hosts, state, asked, has_keys, idempotency_key, digest)
-             VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8)",
+            "INSERT INTO runs (id, name, experiment, hosts, state, asked, has_keys, idempotency_key, digest, storperf)
+             VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9)",
             params![
                 run.id,
                 run.name,
@@ -154,6 +164,7 @@ impl Database {
                 run.has_keys,
                 run.idempotency_key,
                 run.digest,
+                run.storperf,
             ],
         )?;
         Ok(())
@@ -192,6 +203,21 @@ impl Database {
         self.0.query_row(&query, [value], row).optional()
     }
 
+    /// What belongs to a run that is a job of `StorPerf`'s.
+    pub(crate) fn storperf(&self, id: &str) -> rusqlite::Result<Option<StorperfJob>> {
+        let query = "SELECT storperf FROM runs WHERE id = ?1 AND storperf IS NOT NULL";
+        self.0.query_row(query, [id], |row| storperf(row, 0)).optional()
+    }
+
+    /// Up to `limit` runs that are jobs of `StorPerf`'s, newest first.
+    pub(crate) fn storperf_jobs(&self, limit: u32) -> rusqlite::Result<Vec<(AskedRun, StorperfJob)>> {
+        let query = format!(
+            "SELECT {COLUMNS}, storperf FROM runs WHERE storperf IS NOT NULL ORDER BY number DESC LIMIT ?1"
+        );
+        let mut statement = self.0.prepare_cached(&query)?;
+        statement.query_map([limit], |found| Ok((row(found)?, storperf(found, 11)?)))?.collect()
+    }
+
     /// The text of a run's experiment.
     pub(crate) fn experiment(&self, id: &str) -> rusqlite::Result<String> {
         self.0.query_row("SELECT experiment FROM runs WHERE id = ?1", [id], |row| row.get(0))
@@ -212,10 +238,16 @@ impl Database {
     }
 }
 
+fn bad(column: usize, why: String) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, why.into())
+}
+
+fn storperf(row: &Row<'_>, column: usize) -> rusqlite::Result<StorperfJob> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(|error| bad(column, error.to_string()))
+}
+
 fn row(row: &Row<'_>) -> rusqlite::Result<AskedRun> {
-    let bad = |column: usize, why: String| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, why.into())
-    };
     let time = |column: usize| -> rusqlite::Result<Option<Timestamp>> {
         let text: Option<String> = row.get(column)?;
         text.map(|text| text.parse().map_err(|_| bad(column, format!("{text:?} is no time")))).transpose()

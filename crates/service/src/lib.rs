@@ -11,6 +11,9 @@ mod current;
 mod database;
 mod event_log;
 mod exposition;
+mod login;
+mod message_log;
+mod new_experiment;
 mod observer;
 mod options;
 mod policy;
@@ -18,6 +21,7 @@ mod problem;
 mod queue;
 mod server;
 mod service;
+mod storperf;
 mod token;
 
 pub use options::{Notes, RequestPolicy, ServeOptions, ServiceError};

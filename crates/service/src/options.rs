@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::token::TokenDigest;
 
@@ -21,7 +22,19 @@ pub struct ServeOptions {
     pub host_names: Vec<String>,
     /// What experiments in requests may use of this host.
     pub policy: RequestPolicy,
+    /// Options for ssh, before those of fleets.
+    pub ssh_options: Vec<String>,
+    /// Length of a sample of `StorPerf`'s jobs: a minute there.
+    pub storperf_sample: Duration,
     /// Where the service reports what happens to it.
+    pub notes: Notes,
+}
+
+/// What the queue needs of these.
+pub(crate) struct QueueSettings {
+    pub policy: RequestPolicy,
+    pub ssh_options: Vec<String>,
+    pub storperf_sample: Duration,
     pub notes: Notes,
 }
 

@@ -1,12 +1,12 @@
 //! What an experiment from a request may use of this host. What is refused is named with its place in the file.
 
 use std::collections::HashSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, UdpSocket};
 use std::path::{Component, Path, PathBuf};
 
 use experiment::{
-    Cell, Diagnostics, Fleet, HostsFileError, Launcher, Plan, RefusedField, Settings, SourceText, Target,
-    TargetUrl, UrlForm, bare_host,
+    Cell, Diagnostics, Fleet, HostsFileError, Launcher, Logs, Plan, RefusedField, Settings, SourceText,
+    Target, TargetUrl, UrlForm, Workload, bare_host,
 };
 
 use crate::options::RequestPolicy;
@@ -59,9 +59,16 @@ fn queue_name(host: &str) -> String {
 
 fn is_this_host(host: &str) -> bool {
     let bare = bare_host(host);
-    let address = bare.parse::<IpAddr>().map(|address| address.to_canonical());
-    address.is_ok_and(|address| address.is_loopback() || address.is_unspecified())
-        || bare.eq_ignore_ascii_case("localhost")
+    match bare.parse::<IpAddr>().map(|address| address.to_canonical()) {
+        // The system binds sockets to its own addresses only.
+        Ok(address) => {
+            address.is_loopback() || address.is_unspecified() || UdpSocket::bind((address, 0)).is_ok()
+        }
+        Err(_) => {
+            bare.eq_ignore_ascii_case("localhost")
+                || rustix::system::uname().nodename().to_str().is_ok_and(|own| bare.eq_ignore_ascii_case(own))
+        }
+    }
 }
 
 fn refused(plan: &Plan, policy: &RequestPolicy) -> Vec<RefusedField> {
@@ -122,12 +129,20 @@ fn refused_launcher(launcher: &Launcher, policy: &RequestPolicy) -> Option<Refus
     }
 }
 
-/// A job names files to read and write in many of its keys.
+/// What a job does with files of this host beside those of its load.
 fn refused_job(cell: &Cell) -> Option<RefusedField> {
-    cell.workload.stream()?;
-    let hint = "write the workload's ops and sizes instead, or run it with `manometer run`";
-    let path = ["workloads", &cell.workload_name, "job"];
-    Some(field(&path, "the service does not take jobs, which may name any file", hint))
+    let job = cell.workload.stream()?;
+    let refused = |key: &str, text: &str| {
+        let hint = "take it out, or run the experiment with `manometer run`";
+        Some(field(&["workloads", &cell.workload_name, "job", key], text, hint))
+    };
+    if job.logs != Logs::default() {
+        return refused("logs", "the service writes no logs of single operations");
+    }
+    if job.replay.is_some() {
+        return refused("replay", "the service replays no logs: they are files of its host");
+    }
+    None
 }
 
 /// Options that make this host read its own files.
@@ -165,16 +180,31 @@ fn refused_path(cell: &Cell, substituted: bool, allowed: &mut AllowedPaths) -> O
             return refuse(format!("{text} is not among the paths allowed on the service's host"), hint);
         }
     }
-    let named = cell.workload.user_files()?;
-    let path_to_names = ["workloads", &cell.workload_name, "files"];
-    if cell.workload.files() > MOST_NAMED_FILES {
+    let (key, count) = match (cell.workload.stream(), cell.workload.user_files()) {
+        (Some(job), _) => ("job", u64::from(cell.workload.jobs) * u64::from(job.files.per_worker())),
+        (None, Some(_)) => ("files", cell.workload.files()),
+        (None, None) => return None,
+    };
+    let path_to_names = ["workloads", &cell.workload_name, key];
+    if count > MOST_NAMED_FILES {
         let text = format!("the service checks the paths of at most {MOST_NAMED_FILES} files with names");
         return Some(field(&path_to_names, text, "use fewer, or files without names"));
     }
-    let paths = (0..cell.workload.files()).map(|file| Path::new(url.path()).join(named.path(file)));
-    let outside = paths.into_iter().find(|path| !allowed.contain(path))?;
+    let outside = (0..count).filter_map(|file| named_file(&cell.workload, file)).find_map(|name| {
+        let path = Path::new(url.path()).join(name);
+        (!allowed.contain(&path)).then_some(path)
+    })?;
     let text = format!("{} is not among the paths allowed on the service's host", outside.display());
     Some(field(&path_to_names, text, "name files below the target's own directory"))
+}
+
+/// The name of a file that the user named, by its number over all workers.
+fn named_file(workload: &Workload, file: u64) -> Option<String> {
+    let Some(job) = workload.stream() else { return Some(workload.user_files()?.path(file)) };
+    let per_worker = u64::from(job.files.per_worker());
+    let worker = u32::try_from(file / per_worker).ok()?;
+    let number = job.first_number.checked_add(worker)?;
+    Some(job.files.names.path(&job.name, number, u32::try_from(file % per_worker).ok()?))
 }
 
 /// The paths that requests may use, as links stand while one request is checked.

@@ -58,6 +58,16 @@ impl Problem {
         }
     }
 
+    /// The status of its response.
+    pub(crate) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// What is wrong, and what to do next.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// The request is malformed.
     pub(crate) fn bad_request(code: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, detail)
@@ -100,7 +110,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = self.status();
         let body = serde_json::to_vec(&self).unwrap_or_default();
         let mut response = (status, body).into_response();
         let kind = HeaderValue::from_static("application/problem+json");

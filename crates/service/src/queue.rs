@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use metrics::SeriesPoint;
@@ -10,18 +11,18 @@ use provision::RunId;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
 use serde_json::json;
-use sha2::{Digest, Sha256};
 use store::{State, Store, Validity};
-use targets::HeldSecrets;
 
-use crate::body::GivenExperiment;
-use crate::carry_out::{self, JOURNAL, RESULTS, Task};
+use crate::carry_out::{self, JOURNAL, Place, RESULTS, Task};
 use crate::current::Current;
 use crate::database::{AskedRun, AskedState, Database, DatabaseError, NewRun};
 use crate::event_log::EventLog;
-use crate::options::{Notes, RequestPolicy};
+use crate::message_log::MessageLog;
+use crate::new_experiment::{NewExperiment, RunSecrets};
+use crate::options::{QueueSettings, RequestPolicy};
 use crate::policy;
 use crate::problem::Problem;
+use crate::storperf::{GroupBook, StorperfJob};
 
 /// Maximum number of runs that wait.
 const MAX_QUEUED: usize = 1000;
@@ -34,7 +35,10 @@ const KEPT_LOGS: usize = 32;
 pub(crate) struct RunQueue {
     directory: PathBuf,
     policy: RequestPolicy,
-    notes: Notes,
+    ssh_options: Vec<String>,
+    storperf_sample: Duration,
+    messages: MessageLog,
+    groups: Mutex<GroupBook>,
     database: Mutex<Database>,
     shared: Mutex<Shared>,
     /// A run has ended.
@@ -44,8 +48,8 @@ pub(crate) struct RunQueue {
 #[derive(Default)]
 struct Shared {
     running: BTreeMap<String, Running>,
-    /// Keys of the runs that wait.
-    keys: BTreeMap<String, HeldSecrets>,
+    /// Secrets of the runs that wait.
+    secrets: BTreeMap<String, RunSecrets>,
     /// Events of the runs that wait, run, or ended recently.
     logs: BTreeMap<String, Arc<EventLog>>,
     /// Those that ended, oldest first.
@@ -109,16 +113,15 @@ impl RunQueue {
     ///
     /// # Errors
     /// The queue's file cannot be read or written.
-    pub(crate) fn open(
-        directory: &Path,
-        policy: RequestPolicy,
-        notes: Notes,
-    ) -> Result<Arc<Self>, DatabaseError> {
+    pub(crate) fn open(directory: &Path, settings: QueueSettings) -> Result<Arc<Self>, DatabaseError> {
         let database = Database::open(&directory.join("service.sqlite"))?;
         let queue = Self {
             directory: directory.to_owned(),
-            policy,
-            notes,
+            policy: settings.policy,
+            ssh_options: settings.ssh_options,
+            storperf_sample: settings.storperf_sample,
+            messages: MessageLog::new(settings.notes),
+            groups: Mutex::default(),
             database: Mutex::new(database),
             shared: Mutex::default(),
             ended: Condvar::new(),
@@ -139,20 +142,20 @@ impl RunQueue {
                 false => String::new(),
             };
             let reason = format!("the service ended while it ran{left}");
-            (self.notes)(&format!("run {} of {}: interrupted: {reason}", run.id, run.name));
+            self.messages.add(&format!("run {} of {}: interrupted: {reason}", run.id, run.name));
             database.end(&run.id, AskedState::Interrupted, Some(&reason), now())?;
             // Absent if the run had not begun to measure.
             if let Ok(store) = Store::open_existing(&self.directory.join(RESULTS))
                 && store.run(&run.id).is_ok_and(|record| record.state == State::Running)
                 && let Err(error) = store.finish_run(&run.id, State::Interrupted, now())
             {
-                (self.notes)(&error.to_string());
+                self.messages.add(&error.to_string());
             }
         }
         for run in database.in_state(AskedState::Queued)? {
             if run.has_keys {
                 let reason =
-                    "the service ended before it started, and keys are not kept; next: post it again";
+                    "the service ended before it started, and secrets are not kept; next: post it again";
                 database.end(&run.id, AskedState::Interrupted, Some(reason), now())?;
             } else {
                 self.shared().logs.insert(run.id, new_log());
@@ -174,6 +177,35 @@ impl RunQueue {
         &self.policy
     }
 
+    /// Length of a sample of `StorPerf`'s jobs.
+    pub(crate) fn storperf_sample(&self) -> Duration {
+        self.storperf_sample
+    }
+
+    /// The groups of hosts, for reading or changing.
+    pub(crate) fn groups(&self) -> MutexGuard<'_, GroupBook> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last `most` messages of the service.
+    pub(crate) fn messages(&self, most: usize) -> Vec<String> {
+        self.messages.last(most)
+    }
+
+    /// What belongs to a run that is a job of `StorPerf`'s.
+    pub(crate) fn storperf_job(&self, id: &str) -> Result<StorperfJob, Problem> {
+        let job = self.database().storperf(id).map_err(Problem::internal)?;
+        job.ok_or_else(|| {
+            let detail = format!("there is no job {id:?}; next: GET /api/v1.0/jobs lists all");
+            Problem::new(StatusCode::NOT_FOUND, "no-such-job", detail)
+        })
+    }
+
+    /// Up to `limit` runs that are jobs of `StorPerf`'s, newest first.
+    pub(crate) fn storperf_jobs(&self, limit: u32) -> Result<Vec<(AskedRun, StorperfJob)>, Problem> {
+        self.database().storperf_jobs(limit).map_err(Problem::internal)
+    }
+
     /// The results file of all runs.
     pub(crate) fn results(&self) -> PathBuf {
         self.directory.join(RESULTS)
@@ -182,10 +214,10 @@ impl RunQueue {
     /// Adds an experiment to the queue, unless a request with the same idempotency key did.
     pub(crate) fn post(
         self: &Arc<Self>,
-        given: GivenExperiment,
+        given: NewExperiment,
         idempotency_key: Option<&str>,
     ) -> Result<Posted, Problem> {
-        let digest = digest(&given);
+        let digest = given.digest();
         let plan = policy::plan(&given.text, &self.policy).map_err(Problem::faults)?;
         let mut shared = self.shared();
         if let Some(key) = idempotency_key
@@ -210,19 +242,21 @@ impl RunQueue {
             return unavailable("the queue is full; next: try again when runs have ended");
         }
         let (id, hosts) = (RunId::random().to_string(), policy::hosts(&plan));
+        let storperf = given.storperf.as_ref().and_then(|job| serde_json::to_string(job).ok());
         let new = NewRun {
             id: &id,
             name: &plan.name,
             experiment: &given.text,
             hosts: &hosts,
             asked: now(),
-            has_keys: !given.keys.is_empty(),
+            has_keys: given.has_secrets(),
+            storperf: storperf.as_deref(),
             idempotency_key,
             digest: &digest,
         };
         self.database().add(&new).map_err(broken)?;
         shared.logs.insert(id.clone(), new_log());
-        shared.keys.insert(id.clone(), given.keys.into_iter().collect());
+        shared.secrets.insert(id.clone(), given.into_secrets());
         drop(shared);
         self.start_ready();
         Ok(Posted { run: self.run(&id)?, new: true })
@@ -289,7 +323,7 @@ impl RunQueue {
         }
         let queued = match self.database().in_state(AskedState::Queued) {
             Ok(queued) => queued,
-            Err(error) => return (self.notes)(&format!("service.sqlite: {error}")),
+            Err(error) => return self.messages.add(&format!("service.sqlite: {error}")),
         };
         let mut busy: BTreeSet<String> =
             shared.running.values().flat_map(|running| running.hosts.iter().cloned()).collect();
@@ -300,7 +334,7 @@ impl RunQueue {
                 && shared.running.len() < MAX_RUNNING
                 && let Err(why) = self.start(&mut shared, run)
             {
-                (self.notes)(&why.to_string());
+                self.messages.add(&why.to_string());
             }
         }
     }
@@ -311,17 +345,21 @@ impl RunQueue {
         let AskedRun { id, hosts, name, .. } = run;
         let log = Arc::clone(shared.logs.entry(id.clone()).or_insert_with(new_log));
         log.add("state", &json!({ "state": AskedState::Running }));
-        let secrets = Arc::new(shared.keys.remove(&id).unwrap_or_default());
+        let storperf = self.database().storperf(&id)?;
+        let secrets = shared.secrets.remove(&id).unwrap_or_default();
         let stop = StopToken::new();
         let current = Arc::new(Current::default());
         let running =
             Running { name: name.clone(), hosts, stop: stop.clone(), current: Arc::clone(&current) };
         shared.running.insert(id.clone(), running);
-        let task = Task { id: id.clone(), experiment, secrets, stop, log, current };
+        let overwrites = storperf.as_ref().and_then(StorperfJob::overwrites).map(PathBuf::from);
+        let task = Task { id: id.clone(), experiment, secrets, stop, log, current, overwrites };
         let (queue, own) = (Arc::clone(self), id.clone());
         let thread = std::thread::Builder::new().name(format!("run-{id}"));
         let started = thread.spawn(move || {
-            let (state, reason) = carry_out::carry_out(task, &queue.directory, &queue.policy);
+            let place =
+                Place { directory: &queue.directory, policy: &queue.policy, ssh_options: &queue.ssh_options };
+            let (state, reason) = carry_out::carry_out(task, &place);
             queue.end(&own, &name, state, reason.as_deref());
         });
         if let Err(error) = started {
@@ -336,9 +374,9 @@ impl RunQueue {
     fn end(self: &Arc<Self>, id: &str, name: &str, state: AskedState, reason: Option<&str>) {
         let mut shared = self.shared();
         let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        (self.notes)(&format!("run {id} of {name}: {}{because}", state.name()));
+        self.messages.add(&format!("run {id} of {name}: {}{because}", state.name()));
         if let Err(error) = self.database().end(id, state, reason, now()) {
-            (self.notes)(&format!("service.sqlite: {error}"));
+            self.messages.add(&format!("service.sqlite: {error}"));
         }
         shared.running.remove(id);
         conclude(&mut shared, id, state, reason);
@@ -376,7 +414,7 @@ fn new_log() -> Arc<EventLog> {
 
 /// Ends the events of a run; the oldest ended ones are dropped.
 fn conclude(shared: &mut Shared, id: &str, state: AskedState, reason: Option<&str>) {
-    shared.keys.remove(id);
+    shared.secrets.remove(id);
     if let Some(log) = shared.logs.get(id) {
         log.end(state, reason);
     }
@@ -386,14 +424,4 @@ fn conclude(shared: &mut Shared, id: &str, state: AskedState, reason: Option<&st
     {
         shared.logs.remove(&oldest);
     }
-}
-
-/// Digest of what identifies a request; secrets are left out.
-fn digest(given: &GivenExperiment) -> Vec<u8> {
-    let mut digest = Sha256::new();
-    digest.update(given.text.as_bytes());
-    for (target, key) in &given.keys {
-        digest.update(format!("\0{target}\0{}", key.id));
-    }
-    digest.finalize().to_vec()
 }

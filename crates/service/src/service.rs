@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 
 use crate::access::Access;
 use crate::api;
-use crate::options::{ServeOptions, ServiceError};
+use crate::options::{QueueSettings, ServeOptions, ServiceError};
 use crate::queue::RunQueue;
 use crate::server;
 
@@ -71,8 +71,13 @@ impl Service {
             tokio::net::TcpListener::from_std(listener)
                 .map_err(|error| ServiceError::Failure(error.to_string()))?
         };
-        let queue = RunQueue::open(&directory, options.policy, options.notes)
-            .map_err(|error| failure(&directory, &error))?;
+        let settings = QueueSettings {
+            policy: options.policy,
+            ssh_options: options.ssh_options,
+            storperf_sample: options.storperf_sample,
+            notes: options.notes,
+        };
+        let queue = RunQueue::open(&directory, settings).map_err(|error| failure(&directory, &error))?;
         let host_names = options.host_names.iter().map(|name| name.to_ascii_lowercase()).collect();
         let access = Access { token: options.token, host_names };
         runtime.spawn(server::attend(listener, api::router(Arc::clone(&queue), Arc::new(access))));

@@ -20,6 +20,7 @@ from . import (
     plot_checks,
     s3_checks,
     s3_policy_checks,
+    storperf_checks,
     verdict_checks,
 )
 from .report import Scenario
@@ -37,6 +38,7 @@ BESIDE_OTHERS: list[ModuleType] = [
     fio_checks,
     fio_remote_checks,
     plot_checks,
+    storperf_checks,
 ]
 # These measure speeds, clocks or skews.
 ALONE: list[ModuleType] = [

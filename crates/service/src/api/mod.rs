@@ -1,10 +1,11 @@
-//! `/api/v3`: experiments and runs; and `/metrics`.
+//! `/api/v3`: experiments and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; and `/metrics`.
 
 mod events;
 mod experiments;
 mod exposed;
 mod results;
 mod runs;
+mod storperf;
 
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ pub(crate) fn router(queue: Arc<RunQueue>, access: Arc<Access>) -> Router {
         .route("/api/v3/runs/{id}/report", get(results::report))
         .route("/api/v3/runs/{id}/events", get(events::stream))
         .route("/metrics", get(exposed::metrics))
+        .merge(storperf::router())
         .fallback(async || {
             Problem::new(StatusCode::NOT_FOUND, "no-such-page", "there is nothing at this path")
         })

@@ -25,7 +25,7 @@ fn failed(error: StoreError) -> Problem {
 }
 
 /// The results of a run; `None` if it has not begun to measure.
-fn stored(queue: &RunQueue, id: &str) -> Result<Option<(Store, RunRecord)>, Problem> {
+pub(super) fn stored(queue: &RunQueue, id: &str) -> Result<Option<(Store, RunRecord)>, Problem> {
     let run = queue.run(id)?;
     let store = match Store::open_existing(&queue.results()) {
         Ok(store) => store,

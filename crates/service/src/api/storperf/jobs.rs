@@ -1,0 +1,180 @@
+//! Jobs and initializations.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::HeaderMap;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Refusal;
+use crate::api::results::stored;
+use crate::api::{ApiState, blocking, parameters};
+use crate::body;
+use crate::database::AskedState;
+use crate::new_experiment::NewExperiment;
+use crate::problem::Problem;
+use crate::queue::RunQueue;
+use crate::storperf::{self, GroupBook, JobRequest, StorperfJob};
+
+/// Maximum number of jobs in a list.
+const LISTED: u32 = 1000;
+/// Maximum number of reports in a list; each can have megabytes.
+const REPORTS: u32 = 50;
+
+/// Which job, and what of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct JobQuery {
+    /// `job_id` is what the original's documents say.
+    #[serde(alias = "job_id")]
+    id: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+/// Reads a request's body.
+type ReadJob = fn(&[u8], &GroupBook) -> Result<JobRequest, Problem>;
+
+/// Fills a target.
+pub(super) async fn initialize(
+    state: State<ApiState>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Refusal> {
+    add(state, headers, body, storperf::initialization).await
+}
+
+/// Adds a job.
+pub(super) async fn create(
+    state: State<ApiState>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Refusal> {
+    add(state, headers, body, storperf::job).await
+}
+
+async fn add(
+    State(state): State<ApiState>,
+    headers: HeaderMap,
+    body: Body,
+    read: ReadJob,
+) -> Result<Json<Value>, Refusal> {
+    let bytes = body::json(&headers, body).await?;
+    let posted = blocking(move || {
+        let queue = &state.queue;
+        let request = read(&bytes, &queue.groups())?;
+        let text = storperf::experiment(&request, queue.storperf_sample())?;
+        let JobRequest { job, login, .. } = request;
+        queue.post(NewExperiment { login, storperf: Some(job), ..NewExperiment::of(text) }, None)
+    })
+    .await?;
+    Ok(Json(json!({ "job_id": posted.run.id })))
+}
+
+/// Jobs, or one job's metrics, metadata or status.
+pub(super) async fn show(
+    State(state): State<ApiState>,
+    query: Result<Query<JobQuery>, QueryRejection>,
+) -> Result<Json<Value>, Refusal> {
+    let JobQuery { id, kind } = parameters(query)?;
+    let kind = Kind::of(kind.as_deref())?;
+    let answer = blocking(move || match id {
+        Some(id) => one(&state.queue, &id, kind),
+        None => all(&state.queue, kind),
+    });
+    Ok(Json(answer.await?))
+}
+
+/// What a request wants to know.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Usual,
+    Metrics,
+    Metadata,
+    Status,
+}
+
+impl Kind {
+    fn of(text: Option<&str>) -> Result<Self, Problem> {
+        match text {
+            None => Ok(Self::Usual),
+            Some("metrics") => Ok(Self::Metrics),
+            Some("metadata") => Ok(Self::Metadata),
+            Some("status") => Ok(Self::Status),
+            Some(other) => {
+                Err(Problem::bad_request("query", format!("type={other}: write metrics, metadata or status")))
+            }
+        }
+    }
+}
+
+fn one(queue: &RunQueue, id: &str, kind: Kind) -> Result<Value, Problem> {
+    let job = queue.storperf_job(id)?;
+    let run = queue.run(id)?;
+    let stored = stored(queue, id)?;
+    let answer = match kind {
+        Kind::Usual | Kind::Metrics => storperf::metrics(stored.as_ref()),
+        Kind::Metadata => storperf::metadata(&job, &run, stored.as_ref()),
+        Kind::Status => storperf::status(&run, stored.as_ref()),
+    };
+    answer.map_err(Problem::internal)
+}
+
+fn all(queue: &RunQueue, kind: Kind) -> Result<Value, Problem> {
+    let failed = |error: store::StoreError| Problem::internal(error);
+    match kind {
+        Kind::Usual | Kind::Metrics => {
+            let jobs = queue.storperf_jobs(LISTED)?;
+            Ok(json!({ "job_ids": jobs.into_iter().map(|(run, _)| run.id).collect::<Vec<_>>() }))
+        }
+        Kind::Metadata => {
+            let mut results = Vec::new();
+            for (run, job) in queue.storperf_jobs(REPORTS)? {
+                let stored = stored(queue, &run.id)?;
+                if let Some(mut report) =
+                    storperf::finished_report(&job, &run, stored.as_ref()).map_err(failed)?
+                {
+                    report["_id"] = run.id.into();
+                    results.push(report);
+                }
+            }
+            Ok(json!({ "results": results }))
+        }
+        Kind::Status => {
+            let mut all = serde_json::Map::new();
+            for (run, _) in queue.storperf_jobs(LISTED)? {
+                // The cells of one job are in its own status.
+                all.insert(run.id.clone(), storperf::status(&run, None).map_err(failed)?);
+            }
+            Ok(all.into())
+        }
+    }
+}
+
+/// Stops a job: the one named, else the newest that has not ended.
+pub(super) async fn stop(
+    State(state): State<ApiState>,
+    query: Result<Query<JobQuery>, QueryRejection>,
+) -> Result<Json<Value>, Refusal> {
+    let JobQuery { id, .. } = parameters(query)?;
+    let hosts = blocking(move || {
+        let queue = &state.queue;
+        let (run, job): (_, StorperfJob) = match id {
+            Some(id) => (queue.run(&id)?, queue.storperf_job(&id)?),
+            None => {
+                let jobs = queue.storperf_jobs(LISTED)?;
+                let going = |state| matches!(state, AskedState::Queued | AskedState::Running);
+                match jobs.into_iter().find(|(run, _)| going(run.state)) {
+                    Some(found) => found,
+                    None => return Ok(Value::Bool(true)),
+                }
+            }
+        };
+        queue.stop(&run.id)?;
+        Ok(json!(job.hosts))
+    })
+    .await?;
+    Ok(Json(json!({ "Slaves": hosts })))
+}
