@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
-use serde_json::json;
 use tokio::sync::watch;
 
 use crate::database::AskedState;
+use crate::event::EndEvent;
 
 /// Maximum number of events kept.
 const MAX_EVENTS: usize = 4096;
@@ -35,7 +35,7 @@ impl LoggedEvent {
 
     /// The last event of a run.
     pub(crate) fn end(id: u64, state: AskedState, reason: Option<&str>) -> Self {
-        Self::new(id, "end", &json!({ "state": state, "reason": reason }))
+        Self::new(id, "end", &EndEvent { state, reason })
     }
 }
 
