@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use tokio::sync::watch;
+use utoipa::ToSchema;
 
 use crate::database::AskedState;
 use crate::event::EndEvent;
@@ -17,13 +18,18 @@ const MAX_BYTES: usize = 4 << 20;
 const BATCH: usize = 64;
 
 /// One event.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ToSchema)]
+#[schema(as = RunEvent)]
 pub(crate) struct LoggedEvent {
     /// Its number, from 1.
+    #[schema(value_type = String, pattern = "^[0-9]+$")]
     pub id: u64,
-    /// `state`, `message`, `interval`, `cell`, `end`.
+    /// `state`, `message`, `interval`, `cell`, `missed`, `end`.
+    #[schema(rename = "event")]
     pub kind: &'static str,
-    /// Its content, as JSON.
+    /// Its content, as JSON: by the event's name a `StateEvent`, `MessageEvent`, `IntervalEvent`, `CellEvent`, `MissedEvent` or
+    /// `EndEvent`.
+    #[schema(value_type = String, content_media_type = "application/json")]
     pub data: Arc<str>,
 }
 

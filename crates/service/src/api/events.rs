@@ -61,8 +61,7 @@ impl Reader {
 
 /// A run's events as they happen
 ///
-/// Server-sent events, from the one after `Last-Event-ID`, else from the oldest kept one, to the end of the run. By the event's
-/// name, its data is a `StateEvent`, `MessageEvent`, `IntervalEvent`, `CellEvent`, `MissedEvent` or `EndEvent`.
+/// Server-sent events, from the one after `Last-Event-ID`, else from the oldest kept one, to the end of the run.
 #[utoipa::path(
     get, path = "/api/v3/runs/{id}/events", operation_id = "runEvents", tag = "runs",
     params(
@@ -70,7 +69,7 @@ impl Reader {
         ("Last-Event-ID" = Option<String>, Header, description = "Number of the last event that the reader had")
     ),
     responses(
-        (status = 200, description = "The events", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "The events", body = LoggedEvent, content_type = "text/event-stream"),
         (status = 404, description = "There is no such run"),
         (status = 503, description = "Too many event streams are open")
     )

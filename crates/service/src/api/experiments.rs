@@ -51,9 +51,9 @@ struct PlannedCell {
 #[utoipa::path(
     post, path = "/api/v3/experiments/validate", operation_id = "validateExperiment", tag = "experiments",
     request_body(content(
-        (String = "application/yaml", example = json!(EXAMPLE)),
+        (Object = "application/yaml", example = json!(EXAMPLE)),
         (JsonForm = "application/json", example = json!({ "experiment": EXAMPLE }))
-    ), description = "An experiment file"),
+    ), description = "An experiment file (schemas/experiment.schema.json)"),
     responses(
         (status = 200, description = "The plan in short", body = PlanView),
         (status = 408, description = "The body arrived too slowly"),

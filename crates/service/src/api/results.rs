@@ -61,6 +61,10 @@ struct StoredCell {
     name: String,
     /// The URL of its target.
     target: String,
+    /// Whether a rule found it steady; absent if nothing was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    steady: Option<&'static str>,
     #[serde(flatten)]
     #[schema(value_type = records::CellRecord)]
     record: CellRecord,
@@ -129,6 +133,7 @@ pub(crate) async fn cells(
             cells.push(StoredCell {
                 name: planned.map_or_else(String::new, |cell| cell.name.clone()),
                 target: planned.map_or_else(String::new, |cell| cell.target.url.clone()),
+                steady: cell.result.as_ref().map(|result| result.steady.judgement().words()),
                 stages: stages.into_iter().map(StageView::from).collect(),
                 record: cell,
             });

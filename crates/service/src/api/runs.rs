@@ -60,9 +60,9 @@ fn view(run: AskedRun) -> RunView {
         description = "Of the requests with the same key, only the first adds a run; the others return it"
     )),
     request_body(content(
-        (String = "application/yaml", example = json!(EXAMPLE)),
+        (Object = "application/yaml", example = json!(EXAMPLE)),
         (JsonForm = "application/json", example = json!({ "experiment": EXAMPLE }))
-    ), description = "An experiment file"),
+    ), description = "An experiment file (schemas/experiment.schema.json)"),
     responses(
         (status = 202, description = "The run, in the queue", body = RunView, headers(("Location" = String, description = "Its path")),
          links(
@@ -177,7 +177,7 @@ pub(crate) async fn show(
     get, path = "/api/v3/runs/{id}/experiment", operation_id = "runExperiment", tag = "runs",
     params(RunPath),
     responses(
-        (status = 200, description = "The text of the experiment file", body = String, content_type = "application/yaml"),
+        (status = 200, description = "The text of the experiment file", body = Object, content_type = "application/yaml"),
         (status = 404, description = "There is no such run")
     )
 )]

@@ -65,7 +65,8 @@ pub(crate) fn complete(collected: &utoipa::openapi::OpenApi) -> Value {
         if let Some(responses) = operation["responses"].as_object_mut() {
             refusals(method, responses);
         }
-        for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+        let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+        for parameter in parameters.into_iter().flatten() {
             // An optional parameter is absent, never null.
             if let Some(kind) = parameter.pointer("/schema/type/0").cloned() {
                 parameter["schema"]["type"] = kind;
