@@ -2,6 +2,8 @@
 # Runs foreign clients against the simulated array: `interop/run.sh python`, `interop/run.sh go` or
 # `interop/run.sh libnfs`; `interop/run.sh kubernetes` reads our manifests with Kubernetes' own types.
 #
+# `python` also runs our own client (clients/python) against `manometer serve`.
+#
 # Sets itself up under target/interop. Builds the program under test, unless MANOMETER names one.
 # Ends with a code other than 0 when anything fails; nothing is skipped.
 set -euo pipefail
@@ -38,7 +40,7 @@ run_python() {
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --requirement interop/requirements.txt
         printf '%s' "$stamp" >"$venv/stamp"
     fi
-    exec "$venv/bin/python" -B -m pytest -q -W ignore -p no:cacheprovider --strict-markers interop/python
+    exec "$venv/bin/python" -B -m pytest -q -W ignore -p no:cacheprovider --strict-markers interop/python clients/python/tests
 }
 
 need_go() {

@@ -108,6 +108,22 @@ node_check comparison "$work/fixture/fleet-comparison.html" - "${pictures:+$pict
 node_check comparison "$work/real/comparison.html" - ""
 node_check comparison "$work/agents/comparison.html" - ""
 
+echo "the documents of a service"
+: >"$work/serve.log"
+"$MANOMETER" serve --listen 127.0.0.1:0 --directory "$work/serve" 2>>"$work/serve.log" &
+service=$!
+trap 'kill "$service" 2>/dev/null; rm -rf "$work"' EXIT
+for _ in {1..300}; do
+    url=$(sed -n 's|.*listening on \(http://.*\)|\1|p' "$work/serve.log")
+    [ -z "$url" ] || break
+    kill -0 "$service" 2>/dev/null || break
+    sleep 0.1
+done
+[ -n "$url" ] || { cat "$work/serve.log" >&2; die "manometer serve does not listen"; }
+node "$root/tests/browser/docs.mjs" "$cache/browser" "$url" "$pictures"
+kill "$service"
+wait "$service" || true
+
 printed() {
     "$cache/notebook/bin/python3" tests/browser/print_check.py "$@"
 }

@@ -2,7 +2,7 @@
 # Checks manometer against real servers: nfs-ganesha, versitygw, MinIO, memcached, and other people's clients and fio.
 # Loop devices and small file systems stand in for disks that fail, are full, or belong to somebody.
 # Fleets run over ssh and Slurm between network namespaces.
-# Installs what is missing (Debian packages; versitygw and MinIO from the Go proxy; boto3 and fio-plot from PyPI) and needs
+# Installs what is missing (Debian packages; versitygw and MinIO from the Go proxy; boto3, fio-plot, mypy and schemathesis from PyPI) and needs
 # root, for packages and for the private mounts and network namespaces its servers run in.
 # Scenarios that measure run alone, the others side by side. One that fails is run once more at the end, unless it depends on
 # nothing but the program; three such failures fail the run.

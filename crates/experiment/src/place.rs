@@ -23,6 +23,9 @@ impl Place {
     pub const START: Self = Self { origin: 0, line: 1, column: 1, length: 1 };
 }
 
+/// Maximum number of distinct faults kept; further ones are counted only.
+const MOST_FOUND: usize = 1000;
+
 #[derive(Debug)]
 struct Entry {
     place: Place,
@@ -65,7 +68,9 @@ impl Log {
         let entry = Entry { place, text: text.into(), hint: hint.into(), note };
         self.noted.set(self.noted.get() + 1);
         let mut found = self.found.borrow_mut();
-        if !found.iter().any(|other| other.place == entry.place && other.text == entry.text) {
+        if found.len() < MOST_FOUND
+            && !found.iter().any(|other| other.place == entry.place && other.text == entry.text)
+        {
             found.push(entry);
         }
     }

@@ -11,6 +11,12 @@ use crate::place::{Log, Place};
 /// Deeper nesting has no meaning here and would only risk a stack overflow.
 const DEEPEST: usize = 24;
 
+/// Maximum number of keys in a map.
+const MOST_KEYS: usize = 10_000;
+
+/// Maximum number of keys that `<<` copies in a file: aliases would otherwise make trees far larger than it.
+const MOST_MERGED: usize = 100_000;
+
 /// Maximum file size, in bytes.
 pub(crate) const LARGEST_FILE: usize = 1 << 20;
 
@@ -133,7 +139,7 @@ fn cut(out: &mut String) -> bool {
 /// Parses a YAML document. `None` if it cannot be parsed at all, which the log then says; duplicate keys and the like
 /// are logged, and parsing continues.
 pub(crate) fn read(text: &str, log: &Log) -> Option<Node> {
-    let mut builder = Builder { events: Parser::new_from_str(text), anchors: HashMap::new(), log };
+    let mut builder = Builder { events: Parser::new_from_str(text), anchors: HashMap::new(), merged: 0, log };
     match builder.document() {
         Ok(node) => node,
         Err(stop) => {
@@ -146,6 +152,8 @@ pub(crate) fn read(text: &str, log: &Log) -> Option<Node> {
 struct Builder<'a, 'log> {
     events: Parser<'a, serde_saphyr::granit_parser::StrInput<'a>>,
     anchors: HashMap<usize, Node>,
+    /// Number of keys that `<<` copied.
+    merged: usize,
     log: &'log Log,
 }
 
@@ -306,10 +314,19 @@ impl<'a> Builder<'a, '_> {
     fn map(&mut self, depth: usize) -> Result<Vec<Entry>, Stop> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut merged: Vec<Entry> = Vec::new();
-        loop {
+        // The line of each key.
+        let mut given: HashMap<Rc<str>, u32> = HashMap::new();
+        for count in 1.. {
             let (event, key_place) = self.next()?;
             if event == Event::MappingEnd {
                 break;
+            }
+            if count > MOST_KEYS {
+                return Err(Stop {
+                    place: key_place,
+                    text: format!("this map has more than {MOST_KEYS} keys"),
+                    hint: "no part of an experiment has so many".into(),
+                });
             }
             let key = self.node(event, key_place, depth + 1)?;
             let (event, at) = self.next()?;
@@ -322,19 +339,21 @@ impl<'a> Builder<'a, '_> {
                 }
             };
             if &*key == "<<" {
-                self.merge(&node, &mut merged);
-            } else if let Some(first) = entries.iter().find(|entry| entry.key == key) {
+                self.merge(&node, &mut merged)?;
+            } else if let Some(first) = given.get(&key) {
                 self.log.fault(
                     key_place,
-                    format!("{key:?} is given twice; the first is in line {}", first.key_place.line),
+                    format!("{key:?} is given twice; the first is in line {first}"),
                     "remove one of the two",
                 );
             } else {
+                given.insert(key.clone(), key_place.line);
                 entries.push(Entry { key, key_place, node });
             }
         }
+        // The first of several merged maps counts.
         for entry in merged {
-            if !entries.iter().any(|other| other.key == entry.key) {
+            if given.insert(entry.key.clone(), entry.key_place.line).is_none() {
                 entries.push(entry);
             }
         }
@@ -342,7 +361,7 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// `<<: *name`: merges the entries of another map, unless they are given here.
-    fn merge(&self, node: &Node, merged: &mut Vec<Entry>) {
+    fn merge(&mut self, node: &Node, merged: &mut Vec<Entry>) -> Result<(), Stop> {
         let maps: &[Node] = match &node.value {
             Value::List(items) => items,
             _ => std::slice::from_ref(node),
@@ -354,14 +373,19 @@ impl<'a> Builder<'a, '_> {
                     "<< takes the keys of a map",
                     "write <<: *name, with &name at a map",
                 );
-                return;
+                return Ok(());
             }
-            for entry in map.entries() {
-                if !merged.iter().any(|other| other.key == entry.key) {
-                    merged.push(entry.clone());
-                }
+            self.merged += map.entries().len();
+            if self.merged > MOST_MERGED {
+                return Err(Stop {
+                    place: node.place,
+                    text: format!("<< copies more than {MOST_MERGED} keys in this file"),
+                    hint: "write what several maps share once, above them".into(),
+                });
             }
+            merged.extend_from_slice(map.entries());
         }
+        Ok(())
     }
 }
 
@@ -402,6 +426,20 @@ mod tests {
             text.push_str(&format!("a{level}: &a{level} [{}]\n", vec![before; 10].join(", ")));
         }
         assert!(tree(&text).text().len() < 1000);
+    }
+
+    #[test]
+    fn maps_and_merges_are_bounded() {
+        let large: String = (0..9_000).map(|n| format!("  k{n}: 1\n")).collect();
+        for text in [
+            "? a\n".repeat(250_000),
+            (0..120_000).map(|n| format!("k{n}:\n")).collect(),
+            format!("a: &a\n{large}b: {{<<: [{}]}}\n", vec!["*a"; 100_000].join(", ")),
+            format!("a: &a\n{large}b:\n{}", "  - {<<: *a}\n".repeat(50_000)),
+        ] {
+            let log = Log::default();
+            assert!(read(&text, &log).is_none() && log.count() > 0, "{text:.20}");
+        }
     }
 
     #[test]

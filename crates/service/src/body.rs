@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::LengthLimitError;
 use serde::Deserialize;
 use targets::AccessKey;
+use utoipa::ToSchema;
 
 use crate::new_experiment::NewExperiment;
 use crate::problem::Problem;
@@ -19,20 +20,36 @@ const MAX_BYTES: usize = 2 << 20;
 /// Maximum time for a body to arrive.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// The JSON form.
-#[derive(Deserialize)]
+/// A short experiment against a simulated target, for the documents.
+pub(crate) const EXAMPLE: &str = "\
+name: example
+targets: {t: 'sim:?latency=1ms'}
+workloads: {w: {ops: read, queue_depth: 4, block_size: 4KiB, file_size: 1MiB}}
+stages: {warm_up: 1s, measure: {at_least: 10s, at_most: 10s}}
+steady: none
+";
+
+/// An experiment and the keys for its targets.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct JsonForm {
+#[schema(as = PostedExperiment)]
+pub(crate) struct JsonForm {
+    /// The text of an experiment file.
+    #[schema(max_length = 1_048_576)]
     experiment: String,
+    /// Keys by the names of the targets. They stay in memory until the run ends.
     #[serde(default)]
     keys: BTreeMap<String, KeyForm>,
 }
 
-#[derive(Deserialize)]
+/// An access key.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = AccessKey)]
 struct KeyForm {
     id: String,
     secret: String,
+    /// The session token of a temporary key.
     #[serde(default)]
     token: Option<String>,
 }

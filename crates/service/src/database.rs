@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::storperf::StorperfJob;
 
@@ -41,7 +42,7 @@ PRAGMA user_version = 2;
 const COLUMNS: &str = "number, id, name, hosts, state, asked, started, finished, reason, has_keys, digest";
 
 /// Progress of a run that the service was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum AskedState {
     /// It waits for its hosts.
@@ -76,11 +77,12 @@ impl AskedState {
 }
 
 /// A run that the service was asked for.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct AskedRun {
     #[serde(skip)]
     pub number: i64,
     /// The id, also of the run in the results file.
+    #[schema(pattern = "^[a-z2-7]{8}$")]
     pub id: String,
     /// The experiment's name.
     pub name: String,
@@ -89,12 +91,16 @@ pub(crate) struct AskedRun {
     /// How far it got.
     pub state: AskedState,
     /// When it was posted.
+    #[schema(value_type = String, format = DateTime)]
     pub asked: Timestamp,
     /// When it started.
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
     pub started: Option<Timestamp>,
     /// When it ended.
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
     pub finished: Option<Timestamp>,
     /// Why it ended early or what it left behind, in one line.
+    #[schema(required = true)]
     pub reason: Option<String>,
     /// Keys came with it, which are in memory only.
     #[serde(skip)]

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
-use serde_json::json;
 use tokio::sync::watch;
+use utoipa::ToSchema;
 
 use crate::database::AskedState;
+use crate::event::EndEvent;
 
 /// Maximum number of events kept.
 const MAX_EVENTS: usize = 4096;
@@ -17,13 +18,18 @@ const MAX_BYTES: usize = 4 << 20;
 const BATCH: usize = 64;
 
 /// One event.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ToSchema)]
+#[schema(as = RunEvent)]
 pub(crate) struct LoggedEvent {
     /// Its number, from 1.
+    #[schema(value_type = String, pattern = "^[0-9]+$")]
     pub id: u64,
-    /// `state`, `message`, `interval`, `cell`, `end`.
+    /// `state`, `message`, `interval`, `cell`, `missed`, `end`.
+    #[schema(rename = "event")]
     pub kind: &'static str,
-    /// Its content, as JSON.
+    /// Its content, as JSON: by the event's name a `StateEvent`, `MessageEvent`, `IntervalEvent`, `CellEvent`, `MissedEvent` or
+    /// `EndEvent`.
+    #[schema(value_type = String, content_media_type = "application/json")]
     pub data: Arc<str>,
 }
 
@@ -35,7 +41,7 @@ impl LoggedEvent {
 
     /// The last event of a run.
     pub(crate) fn end(id: u64, state: AskedState, reason: Option<&str>) -> Self {
-        Self::new(id, "end", &json!({ "state": state, "reason": reason }))
+        Self::new(id, "end", &EndEvent { state, reason })
     }
 }
 

@@ -9,6 +9,7 @@ mod body;
 mod carry_out;
 mod current;
 mod database;
+mod event;
 mod event_log;
 mod exposition;
 mod login;
@@ -24,6 +25,7 @@ mod service;
 mod storperf;
 mod token;
 
+pub use api::openapi_json;
 pub use options::{Notes, RequestPolicy, ServeOptions, ServiceError};
 pub use service::Service;
 pub use token::TokenDigest;

@@ -4,9 +4,10 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use experiment::Diagnostics;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// An error that a client receives as `application/problem+json`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Problem {
     /// No page describes problems: `about:blank`, as the RFC defines it.
     #[serde(rename = "type")]
@@ -27,14 +28,22 @@ pub(crate) struct Problem {
 }
 
 /// A fault of an experiment.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Fault)]
 struct FaultView {
+    /// The line, from 1.
     line: usize,
+    /// The column of its first character, from 1.
     column: usize,
+    /// Number of characters.
     length: usize,
+    /// What is wrong.
     text: String,
+    /// What to do next.
     hint: String,
+    /// The whole line.
     source_line: String,
+    /// What else helps to understand it.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }

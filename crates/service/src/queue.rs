@@ -10,12 +10,12 @@ use metrics::SeriesPoint;
 use provision::RunId;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
-use serde_json::json;
 use store::{State, Store, Validity};
 
 use crate::carry_out::{self, JOURNAL, Place, RESULTS, Task};
 use crate::current::Current;
 use crate::database::{AskedRun, AskedState, Database, DatabaseError, NewRun};
+use crate::event::StateEvent;
 use crate::event_log::EventLog;
 use crate::message_log::MessageLog;
 use crate::new_experiment::{NewExperiment, RunSecrets};
@@ -267,6 +267,12 @@ impl RunQueue {
         self.database().run(id).map_err(broken)?.ok_or_else(|| Problem::no_run(id))
     }
 
+    /// The experiment of a run, as it was posted.
+    pub(crate) fn experiment(&self, id: &str) -> Result<String, Problem> {
+        let run = self.run(id)?;
+        self.database().experiment(&run.id).map_err(broken)
+    }
+
     /// A page of runs, newest first, after the run with the id `after`.
     pub(crate) fn page(&self, after: Option<&str>, limit: u32) -> Result<Vec<AskedRun>, Problem> {
         let before = match after {
@@ -344,7 +350,7 @@ impl RunQueue {
         self.database().begin(&run.id, now())?;
         let AskedRun { id, hosts, name, .. } = run;
         let log = Arc::clone(shared.logs.entry(id.clone()).or_insert_with(new_log));
-        log.add("state", &json!({ "state": AskedState::Running }));
+        log.add("state", &StateEvent { state: AskedState::Running });
         let storperf = self.database().storperf(&id)?;
         let secrets = shared.secrets.remove(&id).unwrap_or_default();
         let stop = StopToken::new();
@@ -408,7 +414,7 @@ impl RunQueue {
 
 fn new_log() -> Arc<EventLog> {
     let log = EventLog::new();
-    log.add("state", &json!({ "state": AskedState::Queued }));
+    log.add("state", &StateEvent { state: AskedState::Queued });
     Arc::new(log)
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from . import (
+    api_checks,
     file_checks,
     fio_checks,
     fio_remote_checks,
@@ -34,6 +35,7 @@ BESIDE_OTHERS: list[ModuleType] = [
     s3_policy_checks,
     memcached_checks,
     interop_checks,
+    api_checks,
     file_checks,
     fio_checks,
     fio_remote_checks,
@@ -53,7 +55,7 @@ ALONE: list[ModuleType] = [
 ALSO_ALONE = {"fio nfs guide"}
 # Nothing in these depends on when something happens.
 TIMING_FREE: list[ModuleType] = [fio_checks]
-ALSO_TIMING_FREE = {"paths wrong sources", "interop kubernetes", "file-guard", "fio shapes"}
+ALSO_TIMING_FREE = {"paths wrong sources", "api client types", "interop kubernetes", "file-guard", "fio shapes"}
 
 
 def scenarios() -> dict[Entry, Scenario]:

@@ -91,7 +91,14 @@ impl Served {
         self.messages.lock().unwrap().clone()
     }
 
-    fn connect(&self) -> TcpStream {
+    /// Its resident memory.
+    pub fn resident_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
+
+    pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(SILENCE)).unwrap();
         stream

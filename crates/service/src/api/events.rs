@@ -10,10 +10,10 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use futures::stream;
-use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::{ApiState, RunPath, blocking};
+use crate::event::MissedEvent;
 use crate::event_log::{EventLog, LoggedEvent};
 use crate::problem::Problem;
 
@@ -46,7 +46,7 @@ impl Reader {
             self.ended = batch.ended;
             let first = batch.events.first().map(|event| event.id);
             if let (1.., Some(first)) = (batch.lost, first) {
-                let missed = json!({ "events": batch.lost });
+                let missed = MissedEvent { events: batch.lost };
                 self.waiting.push_back(LoggedEvent::new(first - 1, "missed", &missed));
             }
             match batch.events.last() {
@@ -59,10 +59,24 @@ impl Reader {
     }
 }
 
-/// The events from the one after `Last-Event-ID`, else from the oldest kept one, to the end of the run.
+/// A run's events as they happen
+///
+/// Server-sent events, from the one after `Last-Event-ID`, else from the oldest kept one, to the end of the run.
+#[utoipa::path(
+    get, path = "/api/v3/runs/{id}/events", operation_id = "runEvents", tag = "runs",
+    params(
+        RunPath,
+        ("Last-Event-ID" = Option<String>, Header, description = "Number of the last event that the reader had")
+    ),
+    responses(
+        (status = 200, description = "The events", body = LoggedEvent, content_type = "text/event-stream"),
+        (status = 404, description = "There is no such run"),
+        (status = 503, description = "Too many event streams are open")
+    )
+)]
 pub(crate) async fn stream(
     State(state): State<ApiState>,
-    RunPath(id): RunPath,
+    RunPath { id }: RunPath,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let permit = Arc::clone(&state.streams).try_acquire_owned().map_err(|_| {

@@ -6,9 +6,10 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use experiment::Plan;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::{ApiState, blocking};
-use crate::body;
+use crate::body::{self, EXAMPLE, JsonForm};
 use crate::policy;
 use crate::problem::Problem;
 
@@ -16,9 +17,11 @@ use crate::problem::Problem;
 const LISTED: usize = 200;
 
 /// A valid experiment in short.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PlanSummary)]
 pub(crate) struct PlanView {
     name: String,
+    #[schema(required = true)]
     description: Option<String>,
     /// The hosts whose queue it would join.
     hosts: Vec<String>,
@@ -31,20 +34,34 @@ pub(crate) struct PlanView {
     remarks: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct ExpectedSeconds {
     min: f64,
     max: f64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct PlannedCell {
     index: u32,
     name: String,
     target: String,
 }
 
-/// Validates an experiment without running it.
+/// Validates an experiment without running it
+#[utoipa::path(
+    post, path = "/api/v3/experiments/validate", operation_id = "validateExperiment", tag = "experiments",
+    request_body(content(
+        (Object = "application/yaml", example = json!(EXAMPLE)),
+        (JsonForm = "application/json", example = json!({ "experiment": EXAMPLE }))
+    ), description = "An experiment file (schemas/experiment.schema.json)"),
+    responses(
+        (status = 200, description = "The plan in short", body = PlanView),
+        (status = 408, description = "The body arrived too slowly"),
+        (status = 413, description = "The body is too large"),
+        (status = 415, description = "The body is neither YAML nor JSON"),
+        (status = 422, description = "The experiment has faults, or uses what this service does not allow")
+    )
+)]
 pub(crate) async fn validate(
     State(state): State<ApiState>,
     headers: HeaderMap,

@@ -8,7 +8,13 @@ use super::{ApiState, blocking};
 use crate::exposition::CONTENT_TYPE;
 use crate::problem::Problem;
 
-/// The current intervals of the runs under way.
+/// Figures of the queue and of the runs under way
+///
+/// OpenMetrics text for Prometheus.
+#[utoipa::path(
+    get, path = "/metrics", operation_id = "metrics", tag = "metrics",
+    responses((status = 200, description = "The figures", body = String, content_type = "application/openmetrics-text"))
+)]
 pub(crate) async fn metrics(State(state): State<ApiState>) -> Result<impl IntoResponse, Problem> {
     blocking(move || {
         let mut text = String::new();

@@ -1,5 +1,8 @@
-//! `/api/v3`: experiments and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; and `/metrics`.
+//! `/api/v3`: experiments and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; `/metrics`; and their documents.
 
+mod compare;
+mod docs;
+mod document;
 mod events;
 mod experiments;
 mod exposed;
@@ -16,15 +19,19 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use axum::routing::{get, post};
 use prometheus_client::registry::Registry;
 use provision::RunId;
 use tokio::sync::Semaphore;
+use utoipa::{IntoParams, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use crate::access::{Access, guard};
+use crate::access::{Access, guard, guard_without_token};
 use crate::exposition;
 use crate::problem::Problem;
 use crate::queue::RunQueue;
+use docs::ApiDocument;
+pub(crate) use document::stored;
 
 /// Maximum number of event streams; the other connections stay free for requests.
 const MAX_STREAMS: usize = 256;
@@ -41,16 +48,12 @@ pub(crate) struct ApiState {
 pub(crate) fn router(queue: Arc<RunQueue>, access: Arc<Access>) -> Router {
     let registry = Arc::new(exposition::registry(&queue));
     let state = ApiState { queue, streams: Arc::new(Semaphore::new(MAX_STREAMS)), registry };
-    Router::new()
-        .route("/api/v3/experiments/validate", post(experiments::validate))
-        .route("/api/v3/runs", get(runs::list).post(runs::create))
-        .route("/api/v3/runs/{id}", get(runs::show).delete(runs::stop))
-        .route("/api/v3/runs/{id}/stop", post(runs::stop))
-        .route("/api/v3/runs/{id}/cells", get(results::cells))
-        .route("/api/v3/runs/{id}/intervals", get(results::intervals))
-        .route("/api/v3/runs/{id}/report", get(results::report))
-        .route("/api/v3/runs/{id}/events", get(events::stream))
-        .route("/metrics", get(exposed::metrics))
+    let (routes, _) = routes().split_for_parts();
+    let documents =
+        vec![ApiDocument { name: "manometer v3", path: "/api/v3/openapi.json", json: openapi_json() }];
+    let public = docs::router(documents)
+        .layer(middleware::from_fn_with_state(Arc::clone(&access), guard_without_token));
+    routes
         .merge(storperf::router())
         .fallback(async || {
             Problem::new(StatusCode::NOT_FOUND, "no-such-page", "there is nothing at this path")
@@ -60,7 +63,30 @@ pub(crate) fn router(queue: Arc<RunQueue>, access: Arc<Access>) -> Router {
         })
         .with_state(state)
         .layer(middleware::from_fn_with_state(access, guard))
+        .merge(public)
         .layer(middleware::from_fn(harden))
+}
+
+/// The routes of `/api/v3` and `/metrics` with their descriptions.
+fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::with_openapi(document::Frame::openapi())
+        .routes(routes!(experiments::validate))
+        .routes(routes!(runs::list, runs::create))
+        .routes(routes!(runs::show, runs::remove))
+        .routes(routes!(runs::stop))
+        .routes(routes!(runs::experiment))
+        .routes(routes!(results::cells))
+        .routes(routes!(results::intervals))
+        .routes(routes!(results::report))
+        .routes(routes!(compare::compare))
+        .routes(routes!(events::stream))
+        .routes(routes!(exposed::metrics))
+}
+
+/// The OpenAPI document of `/api/v3`, as the service serves it at `/api/v3/openapi.json`.
+pub fn openapi_json() -> String {
+    let document = document::complete(routes().get_openapi());
+    format!("{document:#}\n")
 }
 
 /// Headers of every response: nothing is guessed, framed or kept by caches.
@@ -80,7 +106,13 @@ async fn harden(request: Request, next: Next) -> Response {
 }
 
 /// The id of a run in a path; whatever is no id names no run.
-pub(crate) struct RunPath(String);
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct RunPath {
+    /// The run's id
+    #[param(pattern = "^[a-z2-7]{8}$")]
+    id: String,
+}
 
 impl<S: Send + Sync> FromRequestParts<S> for RunPath {
     type Rejection = Problem;
@@ -90,7 +122,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RunPath {
             .await
             .map_err(|error| Problem::bad_request("path", error.body_text()))?;
         match id.parse::<RunId>() {
-            Ok(id) => Ok(Self(id.to_string())),
+            Ok(id) => Ok(Self { id: id.to_string() }),
             Err(_) => Err(Problem::no_run(&id)),
         }
     }

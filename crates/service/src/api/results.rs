@@ -10,17 +10,18 @@ use axum::response::IntoResponse;
 use report::Document;
 use serde::{Deserialize, Serialize};
 use store::{CellRecord, RunRecord, StageKey, Store, StoreError};
+use utoipa::{IntoParams, ToSchema};
 
-use super::{ApiState, RunPath, blocking, page_size, parameters};
-use crate::observer::PointView;
+use super::{ApiState, RunPath, blocking, page_size, parameters, stored as records};
+use crate::event::PointView;
 use crate::problem::Problem;
 use crate::queue::RunQueue;
 
-/// What the report may load: nothing but what it contains.
-const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+/// What a page may load: nothing but what it contains.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                              img-src data: blob:; base-uri 'none'; form-action 'none'";
 
-fn failed(error: StoreError) -> Problem {
+pub(super) fn failed(error: StoreError) -> Problem {
     Problem::internal(error)
 }
 
@@ -40,38 +41,76 @@ pub(super) fn stored(queue: &RunQueue, id: &str) -> Result<Option<(Store, RunRec
 }
 
 /// A part of a list.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct CellsQuery {
+    /// The index of the first cell
     #[serde(default)]
+    #[param(maximum = 4_294_967_295_u32)]
     from: u32,
+    /// The size of a page
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
 }
 
 /// A cell with its name and stages.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct StoredCell {
+    /// The cell's name in the plan.
     name: String,
+    /// The URL of its target.
     target: String,
+    /// Whether a rule found it steady; absent if nothing was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    steady: Option<&'static str>,
     #[serde(flatten)]
+    #[schema(value_type = records::CellRecord)]
     record: CellRecord,
     /// The stages with stored intervals.
-    stages: Vec<StageKey>,
+    stages: Vec<StageView>,
+}
+
+/// A series of intervals.
+#[derive(Serialize, ToSchema)]
+#[schema(as = StageIntervals)]
+struct StageView {
+    /// `prepare`, `warm-up`, `measure`, `verify`, …
+    stage: String,
+    /// Number of the measurement in a study; 0 otherwise.
+    trial: u32,
+    /// Number of intervals.
+    intervals: u32,
+}
+
+impl From<StageKey> for StageView {
+    fn from(StageKey { stage, trial, intervals }: StageKey) -> Self {
+        Self { stage, trial, intervals }
+    }
 }
 
 /// A page of cells.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct CellPage {
     cells: Vec<StoredCell>,
-    /// The next page; absent on the last.
+    /// The path of the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// The cells of a run with their results.
+/// The cells of a run with their results
+#[utoipa::path(
+    get, path = "/api/v3/runs/{id}/cells", operation_id = "runCells", tag = "results",
+    params(RunPath, CellsQuery),
+    responses(
+        (status = 200, description = "A page of cells; empty until the run measures", body = CellPage),
+        (status = 404, description = "There is no such run")
+    )
+)]
 pub(crate) async fn cells(
     State(state): State<ApiState>,
-    RunPath(id): RunPath,
+    RunPath { id }: RunPath,
     query: Result<Query<CellsQuery>, QueryRejection>,
 ) -> Result<Json<CellPage>, Problem> {
     let CellsQuery { from, limit } = parameters(query)?;
@@ -90,10 +129,12 @@ pub(crate) async fn cells(
         let mut cells = Vec::with_capacity(page.len());
         for cell in page {
             let planned = record.planned(cell.index);
+            let stages = store.stages(&record.id, cell.index).map_err(failed)?;
             cells.push(StoredCell {
                 name: planned.map_or_else(String::new, |cell| cell.name.clone()),
                 target: planned.map_or_else(String::new, |cell| cell.target.url.clone()),
-                stages: store.stages(&record.id, cell.index).map_err(failed)?,
+                steady: cell.result.as_ref().map(|result| result.steady.judgement().words()),
+                stages: stages.into_iter().map(StageView::from).collect(),
                 record: cell,
             });
         }
@@ -103,44 +144,66 @@ pub(crate) async fn cells(
 }
 
 /// Which intervals.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct IntervalsQuery {
+    /// The index of the cell
     #[serde(default)]
+    #[param(maximum = 4_294_967_295_u32)]
     cell: u32,
+    /// `prepare`, `warm-up`, `measure`, `verify`, …
+    #[param(pattern = "^[a-z-]*$", default = "measure")]
     stage: Option<String>,
+    /// The number of the measurement in a study
     #[serde(default)]
+    #[param(maximum = 4_294_967_295_u32)]
     trial: u32,
+    /// The number of the first interval
     #[serde(default)]
+    #[param(maximum = 4_294_967_295_u32)]
     from: u32,
+    /// The size of a page
+    #[param(minimum = 1, maximum = 10_000, default = 1000)]
     limit: Option<u32>,
 }
 
 /// An interval with one point per operation.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct StoredInterval {
+    /// Its number in the stage, from 0.
     interval: u32,
+    /// Its start, in seconds since the stage began.
     start_s: f64,
+    /// Its length, in seconds.
     length_s: f64,
     ops: Vec<PointView>,
 }
 
 /// A page of intervals.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct IntervalPage {
     cell: u32,
     stage: String,
     trial: u32,
     intervals: Vec<StoredInterval>,
-    /// The next page; absent if there is no further interval yet.
+    /// The path of the next page; absent if there is no further interval yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// The stored intervals of a stage of a cell.
+/// The stored intervals of a stage of a cell
+#[utoipa::path(
+    get, path = "/api/v3/runs/{id}/intervals", operation_id = "runIntervals", tag = "results",
+    params(RunPath, IntervalsQuery),
+    responses(
+        (status = 200, description = "A page of intervals; empty until the run measures", body = IntervalPage),
+        (status = 404, description = "There is no such run or cell")
+    )
+)]
 pub(crate) async fn intervals(
     State(state): State<ApiState>,
-    RunPath(id): RunPath,
+    RunPath { id }: RunPath,
     query: Result<Query<IntervalsQuery>, QueryRejection>,
 ) -> Result<Json<IntervalPage>, Problem> {
     let IntervalsQuery { cell, stage, trial, from, limit } = parameters(query)?;
@@ -182,22 +245,39 @@ pub(crate) async fn intervals(
     .await
 }
 
-/// The report: the same page that `manometer report` writes.
+/// The report: the same page that `manometer report` writes
+#[utoipa::path(
+    get, path = "/api/v3/runs/{id}/report", operation_id = "runReport", tag = "results",
+    params(RunPath),
+    responses(
+        (status = 200, description = "The page", body = String, content_type = "text/html"),
+        (status = 404, description = "There is no such run"),
+        (status = 409, description = "The run has no results yet")
+    )
+)]
 pub(crate) async fn report(
     State(state): State<ApiState>,
-    RunPath(id): RunPath,
+    RunPath { id }: RunPath,
 ) -> Result<impl IntoResponse, Problem> {
     blocking(move || {
-        let Some((store, record)) = stored(&state.queue, &id)? else {
-            let detail = format!("run {id} has no results; next: GET /api/v3/runs/{id} for its state");
-            return Err(Problem::new(StatusCode::CONFLICT, "no-results", detail));
-        };
+        let (store, record) = measured(&state.queue, &id)?;
         let document = Document::load(&store, record).map_err(failed)?;
-        let headers = [
-            (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-            (header::CONTENT_SECURITY_POLICY, REPORT_POLICY),
-        ];
-        Ok((headers, report::html(&document)))
+        Ok(page(report::html(&document)))
     })
     .await
+}
+
+/// A page that may load nothing.
+pub(super) fn page(html: String) -> impl IntoResponse {
+    let headers =
+        [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, PAGE_POLICY)];
+    (headers, html)
+}
+
+/// The results of a run, which must exist.
+pub(super) fn measured(queue: &RunQueue, id: &str) -> Result<(Store, RunRecord), Problem> {
+    stored(queue, id)?.ok_or_else(|| {
+        let detail = format!("run {id} has no results; next: GET /api/v3/runs/{id} for its state");
+        Problem::new(StatusCode::CONFLICT, "no-results", detail)
+    })
 }

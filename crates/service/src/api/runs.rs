@@ -7,9 +7,10 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::{ApiState, RunPath, blocking, page_size, parameters};
-use crate::body;
+use crate::body::{self, EXAMPLE, JsonForm};
 use crate::database::{AskedRun, AskedState};
 use crate::problem::Problem;
 
@@ -17,14 +18,16 @@ use crate::problem::Problem;
 const LONGEST_KEY: usize = 255;
 
 /// A run with the paths to everything about it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Run)]
 struct RunView {
     #[serde(flatten)]
     run: AskedRun,
     links: Links,
 }
 
-#[derive(Debug, Serialize)]
+/// Paths of the service.
+#[derive(Debug, Serialize, ToSchema)]
 struct Links {
     #[serde(rename = "self")]
     own: String,
@@ -32,6 +35,7 @@ struct Links {
     cells: String,
     intervals: String,
     report: String,
+    experiment: String,
 }
 
 fn view(run: AskedRun) -> RunView {
@@ -42,12 +46,45 @@ fn view(run: AskedRun) -> RunView {
         cells: below("cells"),
         intervals: below("intervals"),
         report: below("report"),
+        experiment: below("experiment"),
         own,
     };
     RunView { run, links }
 }
 
-/// Adds an experiment to the queue.
+/// Adds an experiment to the queue
+#[utoipa::path(
+    post, path = "/api/v3/runs", operation_id = "createRun", tag = "runs",
+    params((
+        "Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]([ -~]*[!-~])?$",
+        description = "Of the requests with the same key, only the first adds a run; the others return it"
+    )),
+    request_body(content(
+        (Object = "application/yaml", example = json!(EXAMPLE)),
+        (JsonForm = "application/json", example = json!({ "experiment": EXAMPLE }))
+    ), description = "An experiment file (schemas/experiment.schema.json)"),
+    responses(
+        (status = 202, description = "The run, in the queue", body = RunView, headers(("Location" = String, description = "Its path")),
+         links(
+            ("show" = (operation_id = "showRun", parameters(("id" = "$response.body#/id")))),
+            ("stop" = (operation_id = "stopRun", parameters(("id" = "$response.body#/id")))),
+            ("events" = (operation_id = "runEvents", parameters(("id" = "$response.body#/id")))),
+            ("experiment" = (operation_id = "runExperiment", parameters(("id" = "$response.body#/id")))),
+            ("cells" = (operation_id = "runCells", parameters(("id" = "$response.body#/id")))),
+            ("intervals" = (operation_id = "runIntervals", parameters(("id" = "$response.body#/id")))),
+            ("report" = (operation_id = "runReport", parameters(("id" = "$response.body#/id")))),
+            ("compare" = (operation_id = "compareRuns", parameters(("id" = "$response.body#/id"), ("with" = "$response.body#/id"))))
+         )),
+        (status = 200, description = "The run that an earlier request with this Idempotency-Key added", body = RunView,
+         headers(("Location" = String, description = "Its path"))),
+        (status = 408, description = "The body arrived too slowly"),
+        (status = 413, description = "The body is too large"),
+        (status = 415, description = "The body is neither YAML nor JSON"),
+        (status = 422, description = "The experiment has faults, uses what this service does not allow, or came with the \
+                                      Idempotency-Key of another one"),
+        (status = 503, description = "The queue is full, or the service is ending")
+    )
+)]
 pub(crate) async fn create(
     State(state): State<ApiState>,
     headers: HeaderMap,
@@ -73,23 +110,35 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
 }
 
 /// The parameters of a list.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
+    /// The id of the last run of the page before
     after: Option<String>,
+    /// The size of a page
+    #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<u32>,
 }
 
 /// A page of runs.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct RunPage {
     runs: Vec<RunView>,
-    /// The next page; absent on the last.
+    /// The path of the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// The runs, newest first.
+/// The runs, newest first
+#[utoipa::path(
+    get, path = "/api/v3/runs", operation_id = "listRuns", tag = "runs",
+    params(ListQuery),
+    responses(
+        (status = 200, description = "A page of runs", body = RunPage),
+        (status = 404, description = "There is no run with the id `after`")
+    )
+)]
 pub(crate) async fn list(
     State(state): State<ApiState>,
     query: Result<Query<ListQuery>, QueryRejection>,
@@ -107,20 +156,74 @@ pub(crate) async fn list(
     .await
 }
 
-/// One run.
+/// One run
+#[utoipa::path(
+    get, path = "/api/v3/runs/{id}", operation_id = "showRun", tag = "runs",
+    params(RunPath),
+    responses(
+        (status = 200, description = "The run", body = RunView),
+        (status = 404, description = "There is no such run")
+    )
+)]
 pub(crate) async fn show(
     State(state): State<ApiState>,
-    RunPath(id): RunPath,
+    RunPath { id }: RunPath,
 ) -> Result<impl IntoResponse, Problem> {
     blocking(move || Ok(Json(view(state.queue.run(&id)?)))).await
 }
 
-/// Stops a run, or takes it from the queue.
-pub(crate) async fn stop(State(state): State<ApiState>, RunPath(id): RunPath) -> Result<Response, Problem> {
+/// The experiment of a run, as it was posted
+#[utoipa::path(
+    get, path = "/api/v3/runs/{id}/experiment", operation_id = "runExperiment", tag = "runs",
+    params(RunPath),
+    responses(
+        (status = 200, description = "The text of the experiment file", body = Object, content_type = "application/yaml"),
+        (status = 404, description = "There is no such run")
+    )
+)]
+pub(crate) async fn experiment(
+    State(state): State<ApiState>,
+    RunPath { id }: RunPath,
+) -> Result<impl IntoResponse, Problem> {
+    let text = blocking(move || state.queue.experiment(&id)).await?;
+    Ok(([(header::CONTENT_TYPE, "application/yaml")], text))
+}
+
+/// Stops a run, or takes it from the queue
+///
+/// The measurement ends with its current interval and is kept; a second request stops it at once. A run that has ended stays
+/// as it is.
+#[utoipa::path(
+    post, path = "/api/v3/runs/{id}/stop", operation_id = "stopRun", tag = "runs",
+    params(RunPath),
+    responses(
+        (status = 202, description = "The run is ending", body = RunView),
+        (status = 200, description = "The run has ended", body = RunView),
+        (status = 404, description = "There is no such run")
+    )
+)]
+pub(crate) async fn stop(
+    State(state): State<ApiState>,
+    RunPath { id }: RunPath,
+) -> Result<Response, Problem> {
     blocking(move || {
         let run = state.queue.stop(&id)?;
         let status = if run.state == AskedState::Running { StatusCode::ACCEPTED } else { StatusCode::OK };
         Ok((status, Json(view(run))).into_response())
     })
     .await
+}
+
+/// Stops a run, as `/stop` does; its results stay
+#[utoipa::path(
+    delete, path = "/api/v3/runs/{id}", operation_id = "removeRun", tag = "runs",
+    params(RunPath),
+    responses(
+        (status = 202, description = "The run is ending", body = RunView),
+        (status = 200, description = "The run has ended", body = RunView),
+        (status = 404, description = "There is no such run")
+    )
+)]
+pub(crate) async fn remove(state: State<ApiState>, run: RunPath) -> Result<Response, Problem> {
+    stop(state, run).await
 }

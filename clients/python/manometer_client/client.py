@@ -1,0 +1,207 @@
+"""The client."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import time
+import urllib.parse
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Any, cast
+
+from .errors import ProblemError, UnreachableError, WaitTimeoutError
+from .events import Event, parse
+from .types import AccessKey, PlanSummary, Run, StoredCell, StoredInterval
+
+# The text of an experiment file, or its content.
+Experiment = str | Mapping[str, Any]
+
+# States in which a run stays as it is.
+ENDED = frozenset({"finished", "interrupted", "failed", "cancelled"})
+# The service sends a comment after 15 s of silence: without one for so long, the connection is lost.
+SILENCE_S = 45.0
+# Connections in a row that bring no event, before a stream is given up.
+RECONNECTS = 5
+# Time between two looks at a run that is waited for.
+LOOK_S = (0.05, 2.0)
+
+
+class Client:
+    """A service. Each call uses a connection of its own, so that threads can share a client."""
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:5000",
+        *,
+        token: str | None = None,
+        timeout: float = 60.0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """A service at this URL; `tls` is for one behind a proxy with a certificate of its own."""
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+            raise ValueError(f"{url!r} is no URL of a service; next: write http://HOST:PORT")
+        self._secure = parts.scheme == "https"
+        self._host, self._port = parts.hostname, parts.port
+        self._prefix = parts.path.rstrip("/")
+        self._timeout, self._tls = timeout, tls
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+
+    def validate(self, experiment: Experiment, keys: Mapping[str, AccessKey] | None = None) -> PlanSummary:
+        """Checks an experiment without running it; faults raise `ProblemError`."""
+        return cast(PlanSummary, self._json("POST", "/api/v3/experiments/validate", body=_body(experiment, keys)))
+
+    def post(
+        self,
+        experiment: Experiment,
+        keys: Mapping[str, AccessKey] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Run:
+        """Adds an experiment to the queue. With an idempotency key, a repeated call returns the same run."""
+        headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+        return cast(Run, self._json("POST", "/api/v3/runs", body=_body(experiment, keys), headers=headers))
+
+    def run(self, run: str) -> Run:
+        """One run."""
+        return cast(Run, self._json("GET", _path(run)))
+
+    def runs(self, page_size: int = 50) -> Iterator[Run]:
+        """All runs, newest first."""
+        return self._pages(f"/api/v3/runs?limit={page_size}", "runs")
+
+    def wait(self, run: str, timeout: float | None = None) -> Run:
+        """Waits until a run has ended, at most `timeout` seconds."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        pause, longest = LOOK_S
+        while True:
+            found = self.run(run)
+            if found["state"] in ENDED:
+                return found
+            if deadline is not None and time.monotonic() + pause > deadline:
+                raise WaitTimeoutError(f"run {run} is {found['state']} after {timeout} s")
+            time.sleep(pause)
+            pause = min(longest, pause * 1.5)
+
+    def stop(self, run: str) -> Run:
+        """Ends a run with its current interval, or takes it from the queue; called again, stops it at once."""
+        return cast(Run, self._json("POST", f"{_path(run)}/stop"))
+
+    def events(self, run: str, after: int = 0) -> Iterator[Event]:
+        """The events of a run as they happen, to its end. Reconnects, and continues where it was."""
+        last, failures = after, 0
+        while True:
+            try:
+                for event in self._stream(run, last):
+                    last, failures = event.id, 0
+                    yield event
+                    if event.kind == "end":
+                        return
+                reason = "the stream ended early"
+            except (OSError, http.client.HTTPException) as error:
+                reason = str(error) or type(error).__name__
+            failures += 1
+            if failures > RECONNECTS:
+                raise UnreachableError(f"{self._name()}: events of run {run}: {reason}")
+            time.sleep(0.1 * 2**failures)
+
+    def cells(self, run: str, page_size: int = 100) -> Iterator[StoredCell]:
+        """The cells of a run with their results."""
+        return self._pages(f"{_path(run)}/cells?limit={page_size}", "cells")
+
+    def intervals(
+        self, run: str, cell: int = 0, stage: str = "measure", trial: int = 0, page_size: int = 1000
+    ) -> Iterator[StoredInterval]:
+        """The stored intervals of a stage of a cell."""
+        query = urllib.parse.urlencode({"cell": cell, "stage": stage, "trial": trial, "limit": page_size})
+        return self._pages(f"{_path(run)}/intervals?{query}", "intervals")
+
+    def report(self, run: str) -> str:
+        """The HTML report."""
+        return self._request("GET", f"{_path(run)}/report").decode()
+
+    def experiment(self, run: str) -> str:
+        """The experiment as it was posted."""
+        return self._request("GET", f"{_path(run)}/experiment").decode()
+
+    def compare(
+        self, run: str, reference: str, metric: str | None = None, threshold: float | None = None
+    ) -> dict[str, Any]:
+        """What changed since the reference run; schemas/comparison.schema.json describes it."""
+        given = {"with": reference, "metric": metric, "threshold": threshold}
+        query = urllib.parse.urlencode({name: value for name, value in given.items() if value is not None})
+        return cast(dict[str, Any], self._json("GET", f"{_path(run)}/compare?{query}"))
+
+    def compare_page(self, run: str, reference: str) -> str:
+        """The comparison as an HTML page with the charts of both runs."""
+        query = urllib.parse.urlencode({"with": reference})
+        return self._request("GET", f"{_path(run)}/compare?{query}", headers={"Accept": "text/html"}).decode()
+
+    def metrics(self) -> str:
+        """Figures of the queue and of the runs under way, as OpenMetrics text."""
+        return self._request("GET", "/metrics").decode()
+
+    def _pages(self, path: str, items: str) -> Iterator[Any]:
+        following: str | None = path
+        while following is not None:
+            page = self._json("GET", following)
+            yield from page[items]
+            following = page.get("next")
+
+    def _json(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Any:
+        return json.loads(self._request(method, path, body, headers))
+
+    def _request(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> bytes:
+        try:
+            with closing(self._connection(self._timeout)) as connection:
+                response = self._send(connection, method, path, body, headers or {})
+                return response.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise UnreachableError(f"{self._name()}: {error or type(error).__name__}") from error
+
+    def _stream(self, run: str, last: int) -> Iterator[Event]:
+        with closing(self._connection(SILENCE_S)) as connection:
+            headers = {"Last-Event-ID": str(last)} if last else {}
+            yield from parse(self._send(connection, "GET", f"{_path(run)}/events", None, headers))
+
+    def _connection(self, timeout: float) -> http.client.HTTPConnection:
+        if self._secure:
+            return http.client.HTTPSConnection(self._host, self._port, timeout=timeout, context=self._tls)
+        return http.client.HTTPConnection(self._host, self._port, timeout=timeout)
+
+    def _send(
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+    ) -> http.client.HTTPResponse:
+        """Sends a request; the response, whose body is not read yet. Errors of the service raise `ProblemError`."""
+        kind = {} if body is None else {"Content-Type": "application/json"}
+        connection.request(method, self._prefix + path, body, {**self._headers, **kind, **headers})
+        response = connection.getresponse()
+        if response.status >= 300:
+            raise ProblemError.of(response.status, response.reason, response.read())
+        return response
+
+    def _name(self) -> str:
+        return f"{self._host}:{self._port}" if self._port else self._host
+
+
+def _path(run: str) -> str:
+    return f"/api/v3/runs/{urllib.parse.quote(run, safe='')}"
+
+
+def _body(experiment: Experiment, keys: Mapping[str, AccessKey] | None) -> bytes:
+    """JSON is YAML: an experiment given as its content is sent as such a text."""
+    text = experiment if isinstance(experiment, str) else json.dumps(experiment)
+    form: dict[str, Any] = {"experiment": text}
+    if keys:
+        form["keys"] = keys
+    return json.dumps(form).encode()

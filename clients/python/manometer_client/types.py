@@ -1,0 +1,140 @@
+"""The JSON of the API. schemas/openapi-v3.json describes each field."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+RunState = Literal["queued", "running", "finished", "interrupted", "failed", "cancelled"]
+
+
+class AccessKey(TypedDict):
+    """An access key for a target."""
+
+    id: str
+    secret: str
+    token: NotRequired[str | None]
+
+
+class Fault(TypedDict):
+    """A fault of an experiment."""
+
+    line: int
+    column: int
+    length: int
+    text: str
+    hint: str
+    source_line: str
+    note: NotRequired[str | None]
+
+
+class Problem(TypedDict):
+    """An error."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    faults: NotRequired[list[Fault]]
+    more_faults: NotRequired[int]
+
+
+class Links(TypedDict):
+    """Paths of the service."""
+
+    self: str
+    events: str
+    cells: str
+    intervals: str
+    report: str
+    experiment: str
+
+
+class Run(TypedDict):
+    """A run that the service was asked for. Times are in RFC 3339."""
+
+    id: str
+    name: str
+    hosts: list[str]
+    state: RunState
+    asked: str
+    started: str | None
+    finished: str | None
+    reason: str | None
+    links: Links
+
+
+class ExpectedSeconds(TypedDict):
+    """Duration of all warm-ups and measurements."""
+
+    min: float
+    max: float
+
+
+class PlannedCell(TypedDict):
+    """A cell of a plan."""
+
+    index: int
+    name: str
+    target: str
+
+
+class PlanSummary(TypedDict):
+    """A valid experiment in short."""
+
+    name: str
+    description: str | None
+    hosts: list[str]
+    expected_seconds: ExpectedSeconds
+    cell_count: int
+    cells: list[PlannedCell]
+    remarks: list[str]
+
+
+class StageIntervals(TypedDict):
+    """A series of intervals."""
+
+    stage: str
+    trial: int
+    intervals: int
+
+
+class StoredCell(TypedDict):
+    """A cell with its result: the fields of `CellResult` in the API's document."""
+
+    index: int
+    name: str
+    target: str
+    state: str
+    steady: NotRequired[str]
+    started: str | None
+    finished: str | None
+    result: dict[str, Any] | None
+    failure: str | None
+    stages: list[StageIntervals]
+
+
+class Point(TypedDict):
+    """One operation in an interval; latencies are response times, in nanoseconds."""
+
+    op: str
+    ops_per_s: float
+    bytes_per_s: float
+    ok: int
+    failed: int
+    bytes: int
+    retries: int
+    mean_ns: float
+    p50_ns: int
+    p99_ns: int
+    p999_ns: int
+    max_ns: int
+
+
+class StoredInterval(TypedDict):
+    """An interval with one point per operation."""
+
+    interval: int
+    start_s: float
+    length_s: float
+    ops: list[Point]

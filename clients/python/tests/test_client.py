@@ -1,0 +1,146 @@
+"""The client against a real `manometer serve`."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import sys
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from manometer_client import Client, ProblemError, UnreachableError, WaitTimeoutError, types  # noqa: E402
+from served import Served  # noqa: E402
+
+DOCUMENT = HERE.parents[2] / "schemas" / "openapi-v3.json"
+
+# Answers after exactly 1 ms on a virtual clock, and is finished at once.
+EXACT = """
+name: exact
+targets: {t: 'sim:?latency=1ms'}
+workloads: {w: {ops: read, block_size: 4KiB, file_size: 1MiB}}
+matrix: {queue_depth: [4, 8, 16]}
+stages: {warm_up: 1s, measure: {at_least: 10s, at_most: 10s}}
+steady: none
+"""
+
+# Lasts until it is stopped.
+LONG = {
+    "name": "long",
+    "targets": {"t": "null:"},
+    "workloads": {"w": {"ops": "read", "rate": "200/s", "block_size": "4KiB", "file_size": "1MiB"}},
+    "stages": {"warm_up": "0s", "measure": {"at_least": "600s", "at_most": "600s"}},
+    "steady": "none",
+}
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    with Served() as running:
+        yield running
+
+
+def test_a_run_from_its_post_to_its_report(served: Served) -> None:
+    service = Client(served.url)
+    plan = service.validate(EXACT)
+    assert plan["cell_count"] == 3 and plan["expected_seconds"] == {"min": 33.0, "max": 33.0}
+    run = service.post(EXACT, idempotency_key="nightly-1")
+    assert service.post(EXACT, idempotency_key="nightly-1")["id"] == run["id"]
+    events = list(service.events(run["id"]))
+    assert [event.id for event in events] == list(range(1, len(events) + 1))
+    assert (events[-1].kind, events[-1].data["state"]) == ("end", "finished")
+    assert list(service.events(run["id"], after=events[3].id)) == events[4:]
+    ended = service.wait(run["id"], timeout=60)
+    assert ended["state"] == "finished" and ended["finished"] is not None
+    cells = list(service.cells(run["id"], page_size=2))
+    assert [cell["index"] for cell in cells] == [0, 1, 2]
+    assert cells[0]["result"] is not None and cells[0]["result"]["total"]["failed"] == 0
+    intervals = list(service.intervals(run["id"], cell=1, page_size=4))
+    assert [interval["interval"] for interval in intervals] == list(range(len(intervals))) and len(intervals) >= 10
+    assert abs(intervals[5]["ops"][0]["ops_per_s"] / 8000 - 1) < 0.01
+    assert service.experiment(run["id"]) == EXACT
+    assert "<html" in service.report(run["id"])
+    again = service.post(EXACT)
+    service.wait(again["id"], timeout=60)
+    compared = service.compare(again["id"], run["id"], metric="rate")
+    assert (compared["a"]["id"], compared["b"]["id"]) == (run["id"], again["id"])
+    assert len(compared["cells"]) == 3 and compared["regressions"] == 0
+    assert "<html" in service.compare_page(again["id"], run["id"])
+    assert [each["id"] for each in service.runs(page_size=1)] == [again["id"], run["id"]]
+    assert "manometer_queue_length 0" in service.metrics()
+
+
+def test_runs_are_stopped_and_errors_say_what_to_do(served: Served) -> None:
+    service = Client(served.url)
+    run = service.post(LONG)
+    with pytest.raises(WaitTimeoutError, match="running after 0.3 s"):
+        for event in service.events(run["id"]):
+            if event.kind == "interval":
+                break
+        service.wait(run["id"], timeout=0.3)
+    assert service.stop(run["id"])["state"] in ("running", "interrupted")
+    assert service.wait(run["id"], timeout=60)["state"] == "interrupted"
+    with pytest.raises(ProblemError) as refused:
+        service.post("targets: {t: 'null:'}\nworkloads: {w: {ops: reed}}\n")
+    assert (refused.value.status, refused.value.code) == (422, "experiment")
+    assert refused.value.faults[0]["line"] == 2 and "reed" in refused.value.faults[0]["source_line"]
+    with pytest.raises(ProblemError, match="there is no run") as missing:
+        service.run("aaaaaaaa/../x")
+    assert (missing.value.status, missing.value.code) == (404, "no-such-run")
+
+
+def test_events_continue_after_a_restart_and_end_with_the_service(served: Served) -> None:
+    service = Client(served.url)
+    run = service.post(LONG)
+    events = service.events(run["id"])
+    for event in events:
+        if event.kind == "interval":
+            break
+    served.kill()
+    served.start(served.address)
+    rest = list(events)
+    assert rest[-1].kind == "end" and rest[-1].data["state"] == "interrupted", rest
+    served.kill()
+    with pytest.raises(UnreachableError):
+        service.run(run["id"])
+    served.start()
+
+
+def test_a_token_is_sent_with_every_request() -> None:
+    with Served() as plain:
+        token = plain.directory / "token"
+        token.write_text("a-token-of-thirty-two-characters\n")
+        with Served("--token-file", str(token)) as served:
+            with pytest.raises(ProblemError) as refused:
+                list(Client(served.url).runs())
+            assert refused.value.code == "no-token"
+            service = Client(served.url, token="a-token-of-thirty-two-characters")
+            run = service.post(EXACT)
+            assert list(service.events(run["id"]))[-1].kind == "end"
+
+
+def test_types_are_those_of_the_document() -> None:
+    schemas: dict[str, Any] = json.loads(DOCUMENT.read_text())["components"]["schemas"]
+
+    def fields(schema: dict[str, Any]) -> tuple[set[str], set[str]]:
+        if "$ref" in schema:
+            schema = schemas[schema["$ref"].rsplit("/", 1)[1]]
+        parts = [fields(part) for part in schema.get("allOf", [])]
+        parts.append((set(schema.get("properties", {})), set(schema.get("required", []))))
+        return set().union(*(names for names, _ in parts)), set().union(*(required for _, required in parts))
+
+    checked = 0
+    for name, kind in vars(types).items():
+        if isinstance(kind, type) and hasattr(kind, "__required_keys__") and kind.__module__ == types.__name__:
+            checked += 1
+            names, required = fields(schemas[name])
+            hints = typing.get_type_hints(kind, include_extras=True)
+            assert set(hints) == names, name
+            optional = {field for field, hint in hints.items() if typing.get_origin(hint) is typing.NotRequired}
+            assert set(hints) - optional == required, name
+    assert checked >= 12

@@ -1,0 +1,77 @@
+"""The service's API held against its OpenAPI document by schemathesis, and the types of its Python client by mypy."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .lab import Lab
+from .process import Child, wait_until
+from .report import Report
+
+TOOLS = Path(sys.executable).parent
+CLIENT = Path(__file__).resolve().parents[3] / "clients" / "python"
+# Examples for each operation, in each of the phases that draw them.
+EXAMPLES = 30
+# No response that the document does not describe, and nothing that it forbids is accepted.
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+)
+
+
+@contextmanager
+def service(lab: Lab, directory: Path) -> Iterator[str]:
+    """`manometer serve` on a free port; its URL."""
+    command = [str(lab.manometer), "serve", "--listen=127.0.0.1:0", f"--directory={directory / 'state'}"]
+    child = Child(command, directory / "serve.log", env={"HOME": str(directory)})
+    try:
+        wait_until("the service", lambda: "listening on" in child.text(), 30, child)
+        found = re.search(r"listening on (http://\S+)", child.text())
+        assert found
+        yield found[1]
+    finally:
+        child.stop()
+
+
+def schemathesis(lab: Lab, report: Report) -> None:
+    """Requests drawn from the document, valid and invalid, alone and in sequences: no 5xx and no undocumented response."""
+    with lab.directory() as directory, service(lab, directory) as url:
+        options = [f"--checks={','.join(CHECKS)}", f"--max-examples={EXAMPLES}", "--seed=1", "--generation-database=none"]
+        document = f"{url}/api/v3/openapi.json"
+        done = subprocess.run(
+            [TOOLS / "schemathesis", "run", document, *options, "--request-timeout=30", "--no-color"],
+            cwd=directory,
+            text=True,
+            capture_output=True,
+            timeout=170,
+        )
+        report.equal("schemathesis ends with 0", done.returncode, 0) or print(done.stdout[-6000:], done.stderr[-2000:])
+        # Otherwise it might have found nothing because it did nothing.
+        operations = sum(len(methods) for methods in json.load(urllib.request.urlopen(document))["paths"].values())
+        report.contains("it tested every operation", done.stdout, [f"Tested: {operations}"])
+        runs = json.load(urllib.request.urlopen(f"{url}/api/v3/runs"))["runs"]
+        report.check("runs were posted and ended", "finished" in {run["state"] for run in runs}, runs)
+
+
+def client_types(lab: Lab, report: Report) -> None:
+    """The client and its tests are typed throughout."""
+    with lab.directory() as directory:
+        command = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={directory}", "manometer_client"]
+        files = sorted(str(path) for path in (CLIENT / "tests").glob("*.py") if not path.name.startswith("test_"))
+        env = os.environ | {"MYPYPATH": "tests"}
+        done = subprocess.run([*command, *files], cwd=CLIENT, env=env, text=True, capture_output=True, timeout=170)
+        report.equal("mypy --strict finds nothing", done.returncode, 0) or print(done.stdout[-4000:], done.stderr[-2000:])
+
+
+SCENARIOS = {"api schemathesis": schemathesis, "api client types": client_types}
