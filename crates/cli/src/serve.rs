@@ -10,6 +10,7 @@ use service::{RequestPolicy, ServeOptions, Service, ServiceError, TokenDigest};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit;
+use crate::exports::GraphiteArguments;
 use crate::interrupt;
 use crate::messages::Messages;
 
@@ -40,6 +41,9 @@ pub struct ServeArguments {
     /// File with the token that every request must carry (Authorization: Bearer TOKEN)
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// Where measurements are pushed
+    #[command(flatten)]
+    graphite: GraphiteArguments,
     /// A name of this service, besides its addresses and localhost; may be repeated
     #[arg(long = "host-name", value_name = "NAME")]
     host_names: Vec<String>,
@@ -96,6 +100,7 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
             commands: arguments.allow_command,
             local: arguments.allow_local,
         },
+        graphite: arguments.graphite.options(),
         notes: Arc::new(move |line| notes.note(line)),
     })?;
     messages.note(&format!("listening on http://{}", service.address()));

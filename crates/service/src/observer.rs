@@ -8,13 +8,11 @@ use serde::Serialize;
 use serde_json::json;
 use store::CellRecord;
 
-use crate::current::Current;
 use crate::event_log::EventLog;
 
-/// Writes a run's events to its log, and its latest intervals to where samplers find them.
+/// Writes a run's events to its log.
 pub(crate) struct Observer {
     pub log: Arc<EventLog>,
-    pub current: Arc<Current>,
 }
 
 /// An interval of a stage.
@@ -85,18 +83,12 @@ impl Events for Observer {
                     .map(|(op, stats)| SeriesPoint::of(interval, Some(*op), stats))
                     .collect();
                 self.log.add("interval", &view(cell, stage, trial, interval, &points));
-                self.current.lock().cells.insert(cell, (stage.to_owned(), points));
             }
-            RunEvent::CellEnded(record) => {
-                self.log.add("cell", &ended(record));
-                let mut current = self.current.lock();
-                current.cells.remove(&record.index);
-                if let Some(result) = &record.result {
-                    current.ended = Some((record.index, result.verdict.validity));
-                }
-            }
-            // The queue reports the start and the end, and experiments have no phases, rounds or steps.
+            RunEvent::CellEnded(record) => self.log.add("cell", &ended(record)),
+            // The queue reports the start and the end, single hosts are in the results, and experiments have no phases,
+            // rounds or steps.
             RunEvent::Began(_)
+            | RunEvent::HostInterval { .. }
             | RunEvent::PhaseBegan { .. }
             | RunEvent::PhaseInterval { .. }
             | RunEvent::PhaseEnded { .. }

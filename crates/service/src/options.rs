@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use exporters::GraphiteOptions;
+
 use crate::token::TokenDigest;
 
 /// Where the service reports what happens to it, one line each.
@@ -21,6 +23,8 @@ pub struct ServeOptions {
     pub host_names: Vec<String>,
     /// What experiments in requests may use of this host.
     pub policy: RequestPolicy,
+    /// Where the measurements of all runs are pushed.
+    pub graphite: Option<GraphiteOptions>,
     /// Where the service reports what happens to it.
     pub notes: Notes,
 }

@@ -13,6 +13,7 @@ from . import (
     fleet_faults,
     interop_checks,
     memcached_checks,
+    metrics_checks,
     network_checks,
     nfs_checks,
     path_checks,
@@ -37,6 +38,7 @@ BESIDE_OTHERS: list[ModuleType] = [
     fio_checks,
     fio_remote_checks,
     plot_checks,
+    metrics_checks,
 ]
 # These measure speeds, clocks or skews.
 ALONE: list[ModuleType] = [
