@@ -38,7 +38,7 @@ impl GraphiteArguments {
 
 /// Where measurements of one run go.
 #[derive(Args, Debug)]
-pub struct ExportArguments {
+pub struct LiveExportArguments {
     /// Serve the current intervals for Prometheus at http://ADDRESS:PORT/metrics, without access control [default
     /// address: 127.0.0.1]
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = listen, conflicts_with_all = ["dry_run", "print_experiment"], help_heading = "While it runs")]
@@ -67,19 +67,19 @@ fn sample(text: &str) -> Result<Span, String> {
 }
 
 /// A run's connections to other systems.
-pub struct Exports {
+pub struct LiveExports {
     /// The run, once it has an id.
     current: Arc<OnceLock<Arc<CurrentRun>>>,
     listener: Option<MetricsListener>,
     graphite: Option<GraphitePush>,
 }
 
-impl Exports {
+impl LiveExports {
     /// Listens and starts the push, before anything else begins.
     ///
     /// # Errors
     /// The address cannot be listened on, or no thread can be started.
-    pub fn start(arguments: &ExportArguments, messages: &Messages) -> Result<Self, CommandError> {
+    pub fn start(arguments: &LiveExportArguments, messages: &Messages) -> Result<Self, CommandError> {
         let current: Arc<OnceLock<Arc<CurrentRun>>> = Arc::default();
         let listener = arguments.metrics_listen.map(|address| {
             let run = Arc::clone(&current);

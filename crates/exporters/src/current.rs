@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use experiment::{Cell, Plan};
-use metrics::{Interval, OpKind, SeriesPoint};
+use metrics::{Interval, OpKind, OpStats, SeriesPoint};
 use runner::progress::{Limit, SharedProgress};
 use runner::{Events, RunEvent};
 use stats::limit::Bottleneck;
@@ -136,6 +136,16 @@ fn points(interval: &Interval) -> Vec<SeriesPoint> {
     used.map(|(op, stats)| SeriesPoint::of(interval, Some(*op), stats)).collect()
 }
 
+/// Adds a point of zero for each operation that occurred before: a stall must not look like a series that ended.
+fn add_stalled(
+    points: &mut Vec<SeriesPoint>,
+    interval: &Interval,
+    before: impl Iterator<Item = Option<OpKind>>,
+) {
+    let stalled: Vec<_> = before.filter(|op| !points.iter().any(|point| point.op == *op)).collect();
+    points.extend(stalled.into_iter().map(|op| SeriesPoint::of(interval, op, &OpStats::default())));
+}
+
 impl RunState {
     /// The cell in this stage, from its beginning if it was in another one; `None` if there is no room for it.
     fn cell(&mut self, index: u32, stage: &str, trial: u32) -> Option<&mut CurrentCell> {
@@ -150,7 +160,8 @@ impl RunState {
         Some(cell)
     }
 
-    fn host(&mut self, index: u32, (stage, trial): (&str, u32), host: &str, points: Vec<SeriesPoint>) {
+    fn host(&mut self, index: u32, (stage, trial): (&str, u32), host: &str, interval: &Interval) {
+        let mut points = points(interval);
         let others: usize = self
             .cells
             .iter()
@@ -158,9 +169,10 @@ impl RunState {
             .filter(|(cell, name, _)| (**cell, name.as_str()) != (index, host))
             .map(|(_, _, points)| points.len())
             .sum();
-        let room = others + points.len() <= MAX_HOST_POINTS;
         let Some(cell) = self.cell(index, stage, trial) else { return };
-        match room {
+        let before = cell.hosts.get(host).into_iter().flatten().map(|point| point.op);
+        add_stalled(&mut points, interval, before);
+        match others + points.len() <= MAX_HOST_POINTS {
             true => drop(cell.hosts.insert(host.to_owned(), points)),
             false => drop(cell.hosts.remove(host)),
         }
@@ -169,6 +181,7 @@ impl RunState {
     fn end(&mut self, record: &CellRecord) {
         self.cells.remove(&record.index);
         let Some(result) = &record.result else { return };
+        self.ended.retain(|ended| ended.cell != record.index);
         if self.ended.len() == MAX_ENDED {
             self.ended.pop_front();
         }
@@ -187,9 +200,10 @@ impl Events for CurrentRun {
         match event {
             RunEvent::Began(progress) => drop(self.progress.set(Arc::clone(progress))),
             RunEvent::Interval { cell, stage, trial, interval } => {
-                let points = points(interval);
+                let mut points = points(interval);
                 let mut state = self.lock();
                 let Some(current) = state.cell(cell, stage, trial) else { return };
+                add_stalled(&mut points, interval, current.totals.keys().copied().map(Some));
                 current.points = points;
                 for (op, stats) in interval.ops.iter().filter(|(_, stats)| !stats.is_empty()) {
                     let totals = current.totals.entry(*op).or_default();
@@ -199,7 +213,7 @@ impl Events for CurrentRun {
                 }
             }
             RunEvent::HostInterval { cell, stage, trial, host, interval } => {
-                self.lock().host(cell, (stage, trial), host, points(interval));
+                self.lock().host(cell, (stage, trial), host, interval);
             }
             RunEvent::CellEnded(record) => self.lock().end(record),
             _ => {}

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use units::Span;
 
 use super::brief::BriefArguments;
-use crate::exports::ExportArguments;
+use crate::exports::LiveExportArguments;
 use crate::fleet::FleetArguments;
 
 /// Runs an experiment: a matrix of workloads, each measured until it is steady, judged and stored.
@@ -92,7 +92,7 @@ pub struct RunArguments {
 
     /// Where measurements go besides
     #[command(flatten)]
-    pub exports: ExportArguments,
+    pub exports: LiveExportArguments,
 
     /// How I/O is submitted to the kernel unless the target says: auto, uring, epoll (threads for files),
     /// uring+iopoll, uring+sqpoll, uring+iopoll+sqpoll, or uring+batch (fewer wake-ups; latencies read up to

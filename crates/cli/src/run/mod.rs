@@ -18,7 +18,7 @@ use targets::{ProcessEnvironment, Secrets};
 
 use self::arguments::{RunArguments, SummaryFormat};
 use crate::exit::{self, CommandError};
-use crate::exports::Exports;
+use crate::exports::LiveExports;
 use crate::interrupt::{self, Manner};
 use crate::live::line::line;
 use crate::live::{RunView, Show};
@@ -51,7 +51,7 @@ fn attempt(mut arguments: RunArguments, messages: &Messages) -> Result<u8, Comma
         return Err(CommandError::Usage(text.to_owned()));
     }
     let options = options(&arguments)?;
-    let exports = Exports::start(&arguments.exports, messages)?;
+    let exports = LiveExports::start(&arguments.exports, messages)?;
     let begun = match (&arguments.resume, given) {
         (Some(wanted), given) => runner::resume(wanted, given, &options, messages)?,
         (None, Some(plan)) => runner::new_run(plan, &options)?,

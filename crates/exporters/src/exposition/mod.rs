@@ -155,7 +155,7 @@ impl Collector for RunsCollector {
             out.gauges(figure.name, figure.help, points.map(|(labels, point)| (labels, (figure.of)(point))))?;
         }
         let help = "Response time in the current interval, by quantile";
-        let points = runs.iter().flat_map(Sampled::points);
+        let points = runs.iter().flat_map(Sampled::points).filter(|(_, point)| point.ok > 0);
         let quantiles = points.flat_map(|(labels, point)| {
             QUANTILES.map(|(quantile, of)| {
                 let mut labels = labels.clone();
