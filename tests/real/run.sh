@@ -1,5 +1,6 @@
 #!/bin/bash
-# Checks manometer against real servers: nfs-ganesha, versitygw, MinIO, memcached, and other people's clients and fio.
+# Checks manometer against real servers: nfs-ganesha, versitygw, MinIO, memcached, Graphite,
+# Prometheus, and other people's clients and fio.
 # Loop devices and small file systems stand in for disks that fail, are full, or belong to somebody.
 # Fleets run over ssh and Slurm between network namespaces.
 # Installs what is missing (Debian packages; versitygw and MinIO from the Go proxy; boto3, fio-plot, mypy and schemathesis from PyPI) and needs
@@ -17,7 +18,8 @@ VERSITYGW=v1.8.0
 MINIO=v0.0.0-20260212201848-7aac2a2c5b7c
 PACKAGES=(nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind iproute2 util-linux openssl
     e2fsprogs xfsprogs btrfs-progs dosfstools fdisk lvm2 fio iperf3 iptables
-    binutils memcached openssh-client openssh-server faketime slurm-wlm slurm-wlm-basic-plugins munge)
+    binutils memcached openssh-client openssh-server faketime slurm-wlm slurm-wlm-basic-plugins munge
+    graphite-carbon graphite-web prometheus)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/manometer-test
 mkdir -p "$cache"
 

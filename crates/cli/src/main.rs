@@ -9,6 +9,7 @@ mod completions;
 #[cfg(test)]
 mod documented;
 mod exit;
+mod exports;
 mod fio;
 mod fleet;
 mod init;

@@ -12,6 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use units::Span;
 
 use crate::exit;
+use crate::exports::GraphiteArguments;
 use crate::fleet::ssh_words;
 use crate::interrupt;
 use crate::messages::Messages;
@@ -43,6 +44,9 @@ pub struct ServeArguments {
     /// File with the token that every request must carry (Authorization: Bearer TOKEN)
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// Where measurements are pushed
+    #[command(flatten)]
+    graphite: GraphiteArguments,
     /// A name of this service, besides its addresses and localhost; may be repeated
     #[arg(long = "host-name", value_name = "NAME")]
     host_names: Vec<String>,
@@ -116,6 +120,7 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
         },
         ssh_options: ssh_words(&arguments.ssh_option).map_err(ServiceError::Usage)?,
         storperf_sample,
+        graphite: arguments.graphite.options(),
         notes: Arc::new(move |line| notes.note(line)),
     })?;
     messages.note(&format!("listening on http://{}", service.address()));

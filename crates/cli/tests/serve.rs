@@ -252,7 +252,7 @@ fn metrics_show_the_runs_under_way_and_no_others() {
     let busy = scrape();
     assert!(busy.contains("manometer_queue_length 1") && busy.contains("manometer_running_runs 1"), "{busy}");
     let labels = format!(
-        "{{run=\"{running}\",experiment=\"say \\\"hi\\\"\",cell=\"0\",stage=\"measure\",operation=\"read\""
+        "{{run=\"{running}\",experiment=\"say \\\"hi\\\"\",cell=\"0\",target=\"t\",stage=\"measure\",operation=\"read\""
     );
     let value = |name: &str, more: &str| -> f64 {
         let start = format!("manometer_{name}{labels}{more}}} ");
@@ -263,10 +263,11 @@ fn metrics_show_the_runs_under_way_and_no_others() {
     assert!((4096.0..=4096e3).contains(&value("bytes_per_second", "")));
     assert_eq!(value("interval_failed_operations", ""), 0.0);
     let (median, max) = (
-        value("response_time_seconds", ",quantile=\"0.5\""),
-        value("response_time_seconds", ",quantile=\"1\""),
+        value("interval_response_time_seconds", ",quantile=\"0.5\""),
+        value("interval_response_time_seconds", ",quantile=\"1\""),
     );
     assert!(0.0 < median && median <= max, "{median} {max}");
+    assert!(value("response_time_seconds_count", "") > 0.0);
     served.request("DELETE", &format!("/api/v3/runs/{waiting}"), "", "");
     served.request("POST", &format!("/api/v3/runs/{running}/stop"), "", "");
     assert_eq!(end(&served.all_events(&running)).data["state"], "interrupted");

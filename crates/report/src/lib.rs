@@ -27,5 +27,7 @@ pub use named_cell::NamedCell;
 pub use network::network_picture;
 pub use notebook::notebook;
 pub use steadiness::steadiness;
-pub use storperf::{storperf_cell_keys, storperf_report};
+pub use storperf::{
+    CellNames, StorperfMetric, StorperfSums, cell_key, host_key, storperf_cell_keys, storperf_report,
+};
 pub use table::{FittedTable, LOG_WIDTH, TableColumn, TextColour, paragraph};

@@ -256,7 +256,10 @@ impl Context {
                 if let Some(samplers) = stage.samplers {
                     samplers.add(*member, interval);
                 }
-                self.recorder().host_interval(cell, stage.name, stage.trial, &names[*member], interval);
+                let host = &names[*member];
+                self.recorder().host_interval(cell, stage.name, stage.trial, host, interval);
+                let (stage, trial) = (stage.name, stage.trial);
+                self.events.event(RunEvent::HostInterval { cell, stage, trial, host, interval });
             }
             StageUpdate::Sample { member, sample } if stage.name == crate::stages::MEASURE => {
                 if let Some(witness) = stage.witness {

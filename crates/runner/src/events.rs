@@ -37,6 +37,19 @@ pub enum RunEvent<'a> {
         /// What was done in it.
         interval: &'a Interval,
     },
+    /// One host's part of an interval, before the combined one; only with several hosts, or agents.
+    HostInterval {
+        /// Index of the cell.
+        cell: u32,
+        /// `prepare`, `measure`, `verify`.
+        stage: &'a str,
+        /// Number of the measurement in a study.
+        trial: u32,
+        /// The host's name in the fleet.
+        host: &'a str,
+        /// What it did.
+        interval: &'a Interval,
+    },
     /// A cell has ended.
     CellEnded(&'a CellRecord),
     /// A phase of a check starts.
@@ -83,6 +96,13 @@ pub enum RunEvent<'a> {
 pub trait Events: Send + Sync {
     /// Something happened.
     fn event(&self, event: RunEvent<'_>);
+}
+
+/// Several observers of the same run: each sees every event, in this order.
+impl Events for Vec<Arc<dyn Events>> {
+    fn event(&self, event: RunEvent<'_>) {
+        self.iter().for_each(|observer| observer.event(event));
+    }
 }
 
 impl dyn Events + '_ {

@@ -2,13 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use exporters::{CurrentRun, GraphitePush};
 use provision::RunId;
-use runner::{RunError, RunOptions, RunOutcome, StopToken};
+use runner::bottleneck::own_host;
+use runner::{Events, RunError, RunOptions, RunOutcome, StopToken};
 use store::State;
 
-use crate::current::Current;
 use crate::database::AskedState;
 use crate::event_log::EventLog;
 use crate::new_experiment::RunSecrets;
@@ -28,8 +29,10 @@ pub(crate) struct Task {
     pub stop: StopToken,
     /// Receives its events.
     pub log: Arc<EventLog>,
-    /// Receives its latest intervals.
-    pub current: Arc<Current>,
+    /// Set once its plan is known.
+    pub current: Arc<OnceLock<Arc<CurrentRun>>>,
+    /// Receives its measurements.
+    pub graphite: Option<Arc<GraphitePush>>,
     /// A device that it may overwrite even if it holds data.
     pub overwrites: Option<PathBuf>,
 }
@@ -83,8 +86,14 @@ fn execute(task: Task, place: &Place<'_>) -> Result<RunOutcome, RunError> {
         command: "manometer serve".to_owned(),
         ..RunOptions::new(directory.to_owned())
     };
-    let observer = Arc::new(Observer { log: task.log, current: task.current });
-    runner::run(plan, &options, observer, &task.stop, Arc::new(keys))
+    let current = Arc::new(CurrentRun::new(&task.id, &plan));
+    // Each run has a task of its own.
+    let _ = task.current.set(Arc::clone(&current));
+    let mut observers: Vec<Arc<dyn Events>> = vec![Arc::new(Observer { log: task.log }), current];
+    if let Some(graphite) = &task.graphite {
+        observers.push(Arc::new(graphite.observe(&task.id, &plan, &own_host())));
+    }
+    runner::run(plan, &options, Arc::new(observers), &task.stop, Arc::new(keys))
 }
 
 fn ended(outcome: &RunOutcome) -> (AskedState, Option<String>) {

@@ -7,7 +7,6 @@ mod access;
 mod api;
 mod body;
 mod carry_out;
-mod current;
 mod database;
 mod event;
 mod event_log;

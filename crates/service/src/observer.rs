@@ -5,14 +5,12 @@ use std::sync::Arc;
 use metrics::SeriesPoint;
 use runner::{Events, RunEvent, Severity};
 
-use crate::current::Current;
 use crate::event::{CellEvent, IntervalEvent, MessageEvent, MessageSeverity};
 use crate::event_log::EventLog;
 
-/// Writes a run's events to its log, and its latest intervals to where samplers find them.
+/// Writes a run's events to its log.
 pub(crate) struct Observer {
     pub log: Arc<EventLog>,
-    pub current: Arc<Current>,
 }
 
 impl Events for Observer {
@@ -34,18 +32,12 @@ impl Events for Observer {
                     .map(|(op, stats)| SeriesPoint::of(interval, Some(*op), stats))
                     .collect();
                 self.log.add("interval", &IntervalEvent::of(cell, stage, trial, interval, &points));
-                self.current.lock().cells.insert(cell, (stage.to_owned(), points));
             }
-            RunEvent::CellEnded(record) => {
-                self.log.add("cell", &CellEvent::of(record));
-                let mut current = self.current.lock();
-                current.cells.remove(&record.index);
-                if let Some(result) = &record.result {
-                    current.ended = Some((record.index, result.verdict.validity));
-                }
-            }
-            // The queue reports the start and the end, and experiments have no phases, rounds or steps.
+            RunEvent::CellEnded(record) => self.log.add("cell", &CellEvent::of(record)),
+            // The queue reports the start and the end, single hosts are in the results, and experiments have no phases,
+            // rounds or steps.
             RunEvent::Began(_)
+            | RunEvent::HostInterval { .. }
             | RunEvent::PhaseBegan { .. }
             | RunEvent::PhaseInterval { .. }
             | RunEvent::PhaseEnded { .. }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use exporters::{GraphiteOptions, GraphitePush};
+
 use crate::token::TokenDigest;
 
 /// Where the service reports what happens to it, one line each.
@@ -26,6 +28,8 @@ pub struct ServeOptions {
     pub ssh_options: Vec<String>,
     /// Length of a sample of `StorPerf`'s jobs: a minute there.
     pub storperf_sample: Duration,
+    /// Where the measurements of all runs are pushed.
+    pub graphite: Option<GraphiteOptions>,
     /// Where the service reports what happens to it.
     pub notes: Notes,
 }
@@ -35,6 +39,7 @@ pub(crate) struct QueueSettings {
     pub policy: RequestPolicy,
     pub ssh_options: Vec<String>,
     pub storperf_sample: Duration,
+    pub graphite: Option<Arc<GraphitePush>>,
     pub notes: Notes,
 }
 

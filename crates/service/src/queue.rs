@@ -2,18 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use metrics::SeriesPoint;
+use exporters::{CurrentRun, GraphitePush};
 use provision::RunId;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
-use store::{State, Store, Validity};
+use store::{State, Store};
 
 use crate::carry_out::{self, JOURNAL, Place, RESULTS, Task};
-use crate::current::Current;
 use crate::database::{AskedRun, AskedState, Database, DatabaseError, NewRun};
 use crate::event::StateEvent;
 use crate::event_log::EventLog;
@@ -39,6 +38,8 @@ pub(crate) struct RunQueue {
     storperf_sample: Duration,
     messages: MessageLog,
     groups: Mutex<GroupBook>,
+    /// Receives the measurements of all runs.
+    graphite: Option<Arc<GraphitePush>>,
     database: Mutex<Database>,
     shared: Mutex<Shared>,
     /// A run has ended.
@@ -66,35 +67,10 @@ impl Shared {
 }
 
 struct Running {
-    name: String,
     hosts: Vec<String>,
     stop: StopToken,
-    current: Arc<Current>,
-}
-
-/// What a sampler sees: the queue's length, and the runs under way.
-pub(crate) struct Sampled {
-    pub queued: usize,
-    pub runs: Vec<SampledRun>,
-}
-
-/// A run under way.
-pub(crate) struct SampledRun {
-    pub id: String,
-    pub name: String,
-    /// The cells under way with their stage and the points of their last interval.
-    pub cells: Vec<(u32, String, Vec<SeriesPoint>)>,
-    /// The cell that ended last with a result, and its verdict.
-    pub ended: Option<(u32, Validity)>,
-}
-
-impl SampledRun {
-    /// The points of all cells, each with its cell and stage.
-    pub(crate) fn points(&self) -> impl Iterator<Item = (&u32, &String, &SeriesPoint)> {
-        self.cells
-            .iter()
-            .flat_map(|(cell, stage, points)| points.iter().map(move |point| (cell, stage, point)))
-    }
+    /// Absent until its plan is known.
+    current: Arc<OnceLock<Arc<CurrentRun>>>,
 }
 
 /// A run that was posted.
@@ -122,6 +98,7 @@ impl RunQueue {
             storperf_sample: settings.storperf_sample,
             messages: MessageLog::new(settings.notes),
             groups: Mutex::default(),
+            graphite: settings.graphite,
             database: Mutex::new(database),
             shared: Mutex::default(),
             ended: Condvar::new(),
@@ -287,20 +264,15 @@ impl RunQueue {
         self.shared().logs.get(id).cloned()
     }
 
-    /// The queue and the runs under way as they are now.
-    pub(crate) fn sample(&self) -> Sampled {
+    /// Number of runs that wait, and of runs under way.
+    pub(crate) fn lengths(&self) -> (usize, usize) {
         let shared = self.shared();
-        let runs = shared.running.iter().map(|(id, running)| {
-            let current = running.current.lock();
-            let cells = current.cells.iter();
-            SampledRun {
-                id: id.clone(),
-                name: running.name.clone(),
-                cells: cells.map(|(cell, (stage, points))| (*cell, stage.clone(), points.clone())).collect(),
-                ended: current.ended,
-            }
-        });
-        Sampled { queued: shared.queued(), runs: runs.collect() }
+        (shared.queued(), shared.running.len())
+    }
+
+    /// What the runs under way measure now.
+    pub(crate) fn current(&self) -> Vec<Arc<CurrentRun>> {
+        self.shared().running.values().filter_map(|running| running.current.get().cloned()).collect()
     }
 
     /// Ends a run: takes it from the queue, or lets its measurement end with the current interval; asked again, stops it
@@ -354,12 +326,12 @@ impl RunQueue {
         let storperf = self.database().storperf(&id)?;
         let secrets = shared.secrets.remove(&id).unwrap_or_default();
         let stop = StopToken::new();
-        let current = Arc::new(Current::default());
-        let running =
-            Running { name: name.clone(), hosts, stop: stop.clone(), current: Arc::clone(&current) };
+        let current = Arc::new(OnceLock::new());
+        let running = Running { hosts, stop: stop.clone(), current: Arc::clone(&current) };
         shared.running.insert(id.clone(), running);
         let overwrites = storperf.as_ref().and_then(StorperfJob::overwrites).map(PathBuf::from);
-        let task = Task { id: id.clone(), experiment, secrets, stop, log, current, overwrites };
+        let graphite = self.graphite.clone();
+        let task = Task { id: id.clone(), experiment, secrets, stop, log, current, graphite, overwrites };
         let (queue, own) = (Arc::clone(self), id.clone());
         let thread = std::thread::Builder::new().name(format!("run-{id}"));
         let started = thread.spawn(move || {

@@ -7,13 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use exporters::GraphitePush;
 use runner::StopReason;
 use rustix::fs::{FlockOperation, flock};
 use tokio::runtime::Runtime;
 
 use crate::access::Access;
 use crate::api;
-use crate::options::{QueueSettings, ServeOptions, ServiceError};
+use crate::options::{Notes, QueueSettings, ServeOptions, ServiceError};
 use crate::queue::RunQueue;
 use crate::server;
 
@@ -23,11 +24,15 @@ const THREADS: usize = 2;
 const READERS: usize = 8;
 /// Time for responses under way when the service ends.
 const FAREWELL: Duration = Duration::from_secs(2);
+/// Time for what Graphite has not received when the runs have ended.
+const GRAPHITE_FAREWELL: Duration = Duration::from_secs(5);
 
 /// A running service. Dropping it ends its connections; [`Service::close`] and [`Service::wait`] end its runs first.
 pub struct Service {
     address: SocketAddr,
     queue: Arc<RunQueue>,
+    graphite: Option<Arc<GraphitePush>>,
+    notes: Notes,
     runtime: Option<Runtime>,
     /// Held so that no other service uses the directory.
     _lock: File,
@@ -71,10 +76,16 @@ impl Service {
             tokio::net::TcpListener::from_std(listener)
                 .map_err(|error| ServiceError::Failure(error.to_string()))?
         };
+        let graphite = options.graphite.map(GraphitePush::start).transpose();
+        let graphite = graphite
+            .map_err(|error| ServiceError::Failure(format!("no thread could be started: {error}")))?
+            .map(Arc::new);
+        let notes = Arc::clone(&options.notes);
         let settings = QueueSettings {
             policy: options.policy,
             ssh_options: options.ssh_options,
             storperf_sample: options.storperf_sample,
+            graphite: graphite.clone(),
             notes: options.notes,
         };
         let queue = RunQueue::open(&directory, settings).map_err(|error| failure(&directory, &error))?;
@@ -82,7 +93,7 @@ impl Service {
         let access = Access { token: options.token, host_names };
         runtime.spawn(server::attend(listener, api::router(Arc::clone(&queue), Arc::new(access))));
         queue.start_ready();
-        Ok(Self { address, queue, runtime: Some(runtime), _lock: lock })
+        Ok(Self { address, queue, graphite, notes, runtime: Some(runtime), _lock: lock })
     }
 
     /// The listening address.
@@ -96,9 +107,12 @@ impl Service {
         self.queue.close(reason, at_once);
     }
 
-    /// Waits until no run is under way.
+    /// Waits until no run is under way and their measurements are exported, and reports what was not.
     pub fn wait(&self) {
         self.queue.wait();
+        if let Some(losses) = self.graphite.as_ref().and_then(|graphite| graphite.finish(GRAPHITE_FAREWELL)) {
+            (self.notes)(&losses.to_string());
+        }
     }
 }
 

@@ -14,6 +14,7 @@ from . import (
     fleet_faults,
     interop_checks,
     memcached_checks,
+    metrics_checks,
     network_checks,
     nfs_checks,
     path_checks,
@@ -41,6 +42,7 @@ BESIDE_OTHERS: list[ModuleType] = [
     fio_remote_checks,
     plot_checks,
     storperf_checks,
+    metrics_checks,
 ]
 # These measure speeds, clocks or skews.
 ALONE: list[ModuleType] = [

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Finding;
 
 /// From the top layer to the bottom. `bench` and `xtask` are outside the layers.
-const ORDER: [&str; 21] = [
+const ORDER: [&str; 22] = [
     "units",
     "metrics",
     "content",
@@ -29,6 +29,7 @@ const ORDER: [&str; 21] = [
     "fio",
     "checks",
     "report",
+    "exporters",
     "service",
     "manometer",
 ];

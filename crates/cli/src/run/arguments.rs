@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use units::Span;
 
 use super::brief::BriefArguments;
+use crate::exports::LiveExportArguments;
 use crate::fleet::FleetArguments;
 
 /// Runs an experiment: a matrix of workloads, each measured until it is steady, judged and stored.
@@ -88,6 +89,10 @@ pub struct RunArguments {
     /// Show a full-screen live view; q closes the view, not the run
     #[arg(long, help_heading = "While it runs")]
     pub live: bool,
+
+    /// Where measurements go besides
+    #[command(flatten)]
+    pub exports: LiveExportArguments,
 
     /// How I/O is submitted to the kernel unless the target says: auto, uring, epoll (threads for files),
     /// uring+iopoll, uring+sqpoll, uring+iopoll+sqpoll, or uring+batch (fewer wake-ups; latencies read up to

@@ -18,6 +18,7 @@ use targets::{ProcessEnvironment, Secrets};
 
 use self::arguments::{RunArguments, SummaryFormat};
 use crate::exit::{self, CommandError};
+use crate::exports::LiveExports;
 use crate::interrupt::{self, Manner};
 use crate::live::line::line;
 use crate::live::{RunView, Show};
@@ -50,6 +51,7 @@ fn attempt(mut arguments: RunArguments, messages: &Messages) -> Result<u8, Comma
         return Err(CommandError::Usage(text.to_owned()));
     }
     let options = options(&arguments)?;
+    let exports = LiveExports::start(&arguments.exports, messages)?;
     let begun = match (&arguments.resume, given) {
         (Some(wanted), given) => runner::resume(wanted, given, &options, messages)?,
         (None, Some(plan)) => runner::new_run(plan, &options)?,
@@ -66,7 +68,11 @@ fn attempt(mut arguments: RunArguments, messages: &Messages) -> Result<u8, Comma
     let view = RunView::new(messages, show).map_err(CommandError::Usage)?;
     let stop = interrupt::listen(messages, Manner::Run)?;
     let secrets = Arc::new(ProcessEnvironment);
-    let outcome = runner::execute(begun, &options, Arc::new(view), &stop, secrets)?;
+    let mut observers = exports.observers(&begun.record);
+    observers.push(Arc::new(view));
+    let outcome = runner::execute(begun, &options, Arc::new(observers), &stop, secrets);
+    exports.finish(messages);
+    let outcome = outcome?;
     let mut json = Vec::new();
     crate::results::export::json::write(&outcome.store, &outcome.record, None, None, &mut json)
         .map_err(|error| CommandError::Failure(format!("{error:#}")))?;

@@ -16,8 +16,11 @@ use stats::storperf;
 use store::{RunRecord, Store, StoreError};
 
 use criteria::criteria;
-use names::{CellNames, metric_key};
-use samples::{DIRECTIONS, StorperfMetric, StorperfSamples};
+use names::metric_key;
+use samples::{DIRECTIONS, StorperfSamples};
+
+pub use names::{CellNames, cell_key, host_key};
+pub use samples::{StorperfMetric, StorperfSums};
 
 /// Samples that decide whether a cell is steady, unless the cell's own rule is `StorPerf`'s and says how many.
 const USUAL_SAMPLES: usize = 10;

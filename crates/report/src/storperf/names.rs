@@ -14,6 +14,11 @@ pub fn metric_key(cell: &str, direction: &str, metric: &str) -> String {
     format!("{cell}.{direction}.{metric}")
 }
 
+/// `192-168-0-1--dev-vdb`: a host and what it loads, in a Graphite path, where dots separate the parts.
+pub fn host_key(host: &str, target: &str) -> String {
+    word(&format!("{host}.{target}"))
+}
+
 /// Gives each cell of a run a key of its own.
 ///
 /// `StorPerf` crosses queue depths and block sizes only. Where other parameters are crossed, or cells repeated, the

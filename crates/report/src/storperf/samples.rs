@@ -37,19 +37,43 @@ impl StorperfMetric {
 /// The directions that `StorPerf` reports, with its names for them. Other operations have no place in its reports.
 pub const DIRECTIONS: [(OpDirection, &str); 2] = [(OpDirection::Read, "read"), (OpDirection::Write, "write")];
 
-/// What moved in one direction.
+/// What moved in one direction during a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Sums {
+pub struct StorperfSums {
     ok: u64,
     bytes: u64,
     latency_ns: f64,
+}
+
+impl StorperfSums {
+    /// Adds an operation's part of an interval.
+    pub fn add(&mut self, point: &SeriesPoint) {
+        self.ok += point.ok;
+        self.bytes += point.bytes;
+        self.latency_ns += point.mean_ns * point.ok as f64;
+    }
+
+    /// No operation ended.
+    pub fn is_empty(&self) -> bool {
+        self.ok == 0
+    }
+
+    /// A value of a sample of this length, in `StorPerf`'s unit. Latency is 0 if nothing ended.
+    pub fn value(&self, metric: StorperfMetric, length_s: f64) -> f64 {
+        match metric {
+            StorperfMetric::Bandwidth => self.bytes as f64 / 1024.0 / length_s,
+            StorperfMetric::Iops => self.ok as f64 / length_s,
+            StorperfMetric::Latency if self.ok == 0 => 0.0,
+            StorperfMetric::Latency => self.latency_ns / self.ok as f64,
+        }
+    }
 }
 
 /// The samples of a cell, in order. Each holds its own time only.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StorperfSamples {
     /// Reads and writes of each sample, by direction.
-    samples: Vec<[Sums; 2]>,
+    samples: Vec<[StorperfSums; 2]>,
     /// Length of each.
     length_s: f64,
 }
@@ -87,10 +111,7 @@ impl StorperfSamples {
         let number = (point.start_ns as f64 / 1e9 / sample_s) as usize;
         let Some(sample) = self.samples.get_mut(number) else { return };
         let direction = if op.reads() { OpDirection::Read } else { OpDirection::Write };
-        let sums = &mut sample[direction as usize];
-        sums.ok += point.ok;
-        sums.bytes += point.bytes;
-        sums.latency_ns += point.mean_ns * point.ok as f64;
+        sample[direction as usize].add(point);
     }
 
     /// Nothing was measured.
@@ -101,15 +122,7 @@ impl StorperfSamples {
     /// The last `count` samples of a series: number of the sample, from 1, and value.
     pub fn last(&self, metric: StorperfMetric, direction: OpDirection, count: usize) -> Vec<(f64, f64)> {
         let first = self.samples.len().saturating_sub(count);
-        let value = |sample: &[Sums; 2]| {
-            let sums = sample[direction as usize];
-            match metric {
-                StorperfMetric::Bandwidth => sums.bytes as f64 / 1024.0 / self.length_s,
-                StorperfMetric::Iops => sums.ok as f64 / self.length_s,
-                StorperfMetric::Latency if sums.ok == 0 => 0.0,
-                StorperfMetric::Latency => sums.latency_ns / sums.ok as f64,
-            }
-        };
+        let value = |sample: &[StorperfSums; 2]| sample[direction as usize].value(metric, self.length_s);
         let numbered = self.samples.iter().zip(1_u32..).skip(first);
         numbered.map(|(sample, number)| (f64::from(number), value(sample))).collect()
     }

@@ -5,7 +5,6 @@ use axum::http::header;
 use axum::response::IntoResponse;
 
 use super::{ApiState, blocking};
-use crate::exposition::CONTENT_TYPE;
 use crate::problem::Problem;
 
 /// Figures of the queue and of the runs under way
@@ -17,9 +16,8 @@ use crate::problem::Problem;
 )]
 pub(crate) async fn metrics(State(state): State<ApiState>) -> Result<impl IntoResponse, Problem> {
     blocking(move || {
-        let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &state.registry).map_err(Problem::internal)?;
-        Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text))
+        let text = exporters::text(&state.registry).map_err(Problem::internal)?;
+        Ok(([(header::CONTENT_TYPE, exporters::CONTENT_TYPE)], text))
     })
     .await
 }
