@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -31,27 +31,35 @@ pub(crate) struct Access {
 
 /// Refuses what must not be answered; passes everything else on.
 pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
-    let local = request.extensions().get::<LocalAddress>().map(|local| local.0.ip());
-    match access.check(request.method(), request.uri(), request.headers(), local) {
+    match access.check(&request).and_then(|()| access.token(request.headers())) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// The same for pages that everyone may see, because they tell nothing about this service.
+pub(crate) async fn guard_without_token(
+    State(access): State<Arc<Access>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match access.check(&request) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
 }
 
 impl Access {
-    fn check(
-        &self,
-        method: &Method,
-        uri: &Uri,
-        headers: &HeaderMap,
-        local: Option<IpAddr>,
-    ) -> Result<(), Problem> {
+    /// Everything but the token.
+    fn check(&self, request: &Request) -> Result<(), Problem> {
+        let local = request.extensions().get::<LocalAddress>().map(|local| local.0.ip());
+        let (uri, headers) = (request.uri(), request.headers());
         let host = self.host(uri, headers, local)?;
         self.no_token_in_url(uri)?;
-        if !method.is_safe() {
+        if !request.method().is_safe() {
             same_origin(&host, headers)?;
         }
-        self.token(headers)
+        Ok(())
     }
 
     /// The name by which the client addressed this service, if it is one of ours. A page whose name was rebound to this
@@ -148,6 +156,9 @@ fn same_origin(host: &Authority, headers: &HeaderMap) -> Result<(), Problem> {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+    use axum::http::Method;
+
     use super::*;
 
     const TOKEN: &str = "0123456789abcdef";
@@ -157,12 +168,13 @@ mod tests {
             token: token.then(|| TokenDigest::of(TOKEN)),
             host_names: vec!["lab.example".to_owned()],
         };
-        let headers: HeaderMap = headers
-            .iter()
-            .map(|(name, value)| (name.parse::<axum::http::HeaderName>().unwrap(), value.parse().unwrap()))
-            .collect();
-        let local = Some("127.0.0.1".parse().unwrap());
-        match access.check(&method, &uri.parse().unwrap(), &headers, local) {
+        let mut request = Request::builder().method(method).uri(uri);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut request = request.body(Body::empty()).unwrap();
+        request.extensions_mut().insert(LocalAddress("127.0.0.1:5000".parse().unwrap()));
+        match access.check(&request).and_then(|()| access.token(request.headers())) {
             Ok(()) => 200,
             Err(problem) => problem.into_response().status().as_u16(),
         }

@@ -1,9 +1,10 @@
 //! The latest interval of each cell under way, for whoever samples a run.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use metrics::SeriesPoint;
+use runner::progress::SharedProgress;
 use store::Validity;
 
 /// What a run measures now.
@@ -17,6 +18,8 @@ pub(crate) struct CurrentCells {
     pub cells: BTreeMap<u32, (String, Vec<SeriesPoint>)>,
     /// The cell that ended last with a result, and its verdict.
     pub ended: Option<(u32, Validity)>,
+    /// The state of the whole run, once it has begun.
+    pub progress: Option<Arc<SharedProgress>>,
 }
 
 impl Current {

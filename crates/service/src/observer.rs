@@ -95,9 +95,9 @@ impl Events for Observer {
                     current.ended = Some((record.index, result.verdict.validity));
                 }
             }
-            // The queue reports the start and the end, and experiments have no phases, rounds or steps.
-            RunEvent::Began(_)
-            | RunEvent::PhaseBegan { .. }
+            RunEvent::Began(progress) => self.current.lock().progress = Some(Arc::clone(progress)),
+            // The queue reports the end, and experiments have no phases, rounds or steps.
+            RunEvent::PhaseBegan { .. }
             | RunEvent::PhaseInterval { .. }
             | RunEvent::PhaseEnded { .. }
             | RunEvent::RoundBegan { .. }

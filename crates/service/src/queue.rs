@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use axum::http::StatusCode;
 use metrics::SeriesPoint;
 use provision::RunId;
+use runner::progress::SharedProgress;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
 use serde_json::json;
@@ -231,6 +232,22 @@ impl RunQueue {
     /// A run.
     pub(crate) fn run(&self, id: &str) -> Result<AskedRun, Problem> {
         self.database().run(id).map_err(broken)?.ok_or_else(|| Problem::no_run(id))
+    }
+
+    /// The experiment of a run, as it was posted.
+    pub(crate) fn experiment(&self, id: &str) -> Result<String, Problem> {
+        let run = self.run(id)?;
+        self.database().experiment(&run.id).map_err(broken)
+    }
+
+    /// The newest runs of an experiment that have ended, newest first.
+    pub(crate) fn ended_runs_of(&self, name: &str, limit: u32) -> Result<Vec<AskedRun>, Problem> {
+        self.database().ended_of(name, limit).map_err(broken)
+    }
+
+    /// The state of a run under way; `None` before it begins and after its end.
+    pub(crate) fn progress(&self, id: &str) -> Option<Arc<SharedProgress>> {
+        self.shared().running.get(id)?.current.lock().progress.clone()
     }
 
     /// A page of runs, newest first, after the run with the id `after`.

@@ -1,10 +1,15 @@
-//! `/api/v3`: experiments and runs; and `/metrics`.
+//! `/api/v3`: experiments and runs; `/metrics`; and the dashboard.
 
+mod compare;
+mod dashboard;
 mod events;
 mod experiments;
 mod exposed;
+mod history;
+mod progress;
 mod results;
 mod runs;
+mod summary;
 
 use std::sync::Arc;
 
@@ -20,7 +25,7 @@ use prometheus_client::registry::Registry;
 use provision::RunId;
 use tokio::sync::Semaphore;
 
-use crate::access::{Access, guard};
+use crate::access::{Access, guard, guard_without_token};
 use crate::exposition;
 use crate::problem::Problem;
 use crate::queue::RunQueue;
@@ -40,11 +45,18 @@ pub(crate) struct ApiState {
 pub(crate) fn router(queue: Arc<RunQueue>, access: Arc<Access>) -> Router {
     let registry = Arc::new(exposition::registry(&queue));
     let state = ApiState { queue, streams: Arc::new(Semaphore::new(MAX_STREAMS)), registry };
+    let public =
+        dashboard::router().layer(middleware::from_fn_with_state(Arc::clone(&access), guard_without_token));
     Router::new()
         .route("/api/v3/experiments/validate", post(experiments::validate))
         .route("/api/v3/runs", get(runs::list).post(runs::create))
         .route("/api/v3/runs/{id}", get(runs::show).delete(runs::stop))
         .route("/api/v3/runs/{id}/stop", post(runs::stop))
+        .route("/api/v3/runs/{id}/experiment", get(runs::experiment))
+        .route("/api/v3/runs/{id}/progress", get(progress::progress))
+        .route("/api/v3/runs/{id}/summary", get(summary::summary))
+        .route("/api/v3/runs/{id}/compare", get(compare::compare))
+        .route("/api/v3/history", get(history::history))
         .route("/api/v3/runs/{id}/cells", get(results::cells))
         .route("/api/v3/runs/{id}/intervals", get(results::intervals))
         .route("/api/v3/runs/{id}/report", get(results::report))
@@ -58,6 +70,7 @@ pub(crate) fn router(queue: Arc<RunQueue>, access: Arc<Access>) -> Router {
         })
         .with_state(state)
         .layer(middleware::from_fn_with_state(access, guard))
+        .merge(public)
         .layer(middleware::from_fn(harden))
 }
 

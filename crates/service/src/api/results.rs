@@ -20,12 +20,12 @@ use crate::queue::RunQueue;
 const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                              img-src data: blob:; base-uri 'none'; form-action 'none'";
 
-fn failed(error: StoreError) -> Problem {
+pub(super) fn failed(error: StoreError) -> Problem {
     Problem::internal(error)
 }
 
 /// The results of a run; `None` if it has not begun to measure.
-fn stored(queue: &RunQueue, id: &str) -> Result<Option<(Store, RunRecord)>, Problem> {
+pub(super) fn stored(queue: &RunQueue, id: &str) -> Result<Option<(Store, RunRecord)>, Problem> {
     let run = queue.run(id)?;
     let store = match Store::open_existing(&queue.results()) {
         Ok(store) => store,
@@ -37,6 +37,23 @@ fn stored(queue: &RunQueue, id: &str) -> Result<Option<(Store, RunRecord)>, Prob
         Err(StoreError::Unknown { .. }) => Ok(None),
         Err(error) => Err(failed(error)),
     }
+}
+
+/// The results of a run that must have some.
+pub(super) fn measured(queue: &RunQueue, id: &str) -> Result<(Store, RunRecord), Problem> {
+    stored(queue, id)?.ok_or_else(|| {
+        let detail = format!("run {id} has no results; next: GET /api/v3/runs/{id} for its state");
+        Problem::new(StatusCode::CONFLICT, "no-results", detail)
+    })
+}
+
+/// A page that contains everything it needs.
+pub(super) fn page(html: String) -> impl IntoResponse {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, REPORT_POLICY),
+    ];
+    (headers, html)
 }
 
 /// A part of a list.
@@ -188,16 +205,9 @@ pub(crate) async fn report(
     RunPath(id): RunPath,
 ) -> Result<impl IntoResponse, Problem> {
     blocking(move || {
-        let Some((store, record)) = stored(&state.queue, &id)? else {
-            let detail = format!("run {id} has no results; next: GET /api/v3/runs/{id} for its state");
-            return Err(Problem::new(StatusCode::CONFLICT, "no-results", detail));
-        };
+        let (store, record) = measured(&state.queue, &id)?;
         let document = Document::load(&store, record).map_err(failed)?;
-        let headers = [
-            (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-            (header::CONTENT_SECURITY_POLICY, REPORT_POLICY),
-        ];
-        Ok((headers, report::html(&document)))
+        Ok(page(report::html(&document)))
     })
     .await
 }

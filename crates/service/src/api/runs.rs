@@ -115,6 +115,15 @@ pub(crate) async fn show(
     blocking(move || Ok(Json(view(state.queue.run(&id)?)))).await
 }
 
+/// The experiment of a run, as it was posted.
+pub(crate) async fn experiment(
+    State(state): State<ApiState>,
+    RunPath(id): RunPath,
+) -> Result<impl IntoResponse, Problem> {
+    let text = blocking(move || state.queue.experiment(&id)).await?;
+    Ok(([(header::CONTENT_TYPE, "application/yaml")], text))
+}
+
 /// Stops a run, or takes it from the queue.
 pub(crate) async fn stop(State(state): State<ApiState>, RunPath(id): RunPath) -> Result<Response, Problem> {
     blocking(move || {
