@@ -13,5 +13,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     reportCompressedSize: true,
   },
-  server: { fs: { allow: [".."] }, proxy: { "/api": { target: SERVICE, changeOrigin: true } } },
+  server: {
+    fs: { allow: [".."] },
+    proxy: { "/api": { target: SERVICE, changeOrigin: true, headers: { origin: SERVICE } } },
+  },
 });

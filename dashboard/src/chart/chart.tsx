@@ -111,8 +111,12 @@ export function Chart(props: ChartProps) {
     const [min, max] = zoom.current ?? [first, last > first ? last : first + 1];
     const values = lines.map((line) => line.values);
     const pixels = Math.max(100, Math.round(plot.bbox.width / devicePixelRatio));
+    const drawn = downsample(x, values, min, max, pixels);
+    // How many points there are and how many of them are drawn: tests read it.
+    plot.root.parentElement?.setAttribute("data-points", `${x.length}`);
+    plot.root.parentElement?.setAttribute("data-drawn", `${drawn[0]?.length ?? 0}`);
     feeding.current = true;
-    plot.setData(downsample(x, values, min, max, pixels) as uPlot.AlignedData, false);
+    plot.setData(drawn as uPlot.AlignedData, false);
     plot.setScale("x", { min, max });
     feeding.current = false;
   };

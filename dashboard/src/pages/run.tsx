@@ -9,7 +9,7 @@ import { CellsTable } from "../run/cells";
 import { Charts } from "../run/charts";
 import { useEvents, type IntervalEvent, type Watched } from "../run/events";
 import { LivePanel } from "../run/live";
-import { useSeries, type Choice } from "../run/series";
+import { sameChoice, useSeries, type Choice } from "../run/series";
 import type { Cell, Run, Summary } from "../types";
 import { tookSeconds } from "./runs";
 
@@ -173,6 +173,13 @@ export function RunPage({ id }: { id: string }) {
   const choice = chosen ?? (isOver ? initial : (latest ?? initial));
   const series = useSeries(id, choice);
   const shownCell = lastCells.find((cell) => cell.index === choice?.cell);
+  // The stage under way may not be among the stored ones yet.
+  const stored: Choice[] = (shownCell?.stages ?? []).map(({ stage, trial }) => ({
+    cell: shownCell?.index ?? 0,
+    stage,
+    trial,
+  }));
+  const stages = choice && !stored.some((one) => sameChoice(one, choice)) ? [...stored, choice] : stored;
   const result = shownCell?.result;
   const [from, until] = [result?.window_start_s, result?.window_end_s];
   const window = useMemo(
@@ -254,7 +261,7 @@ export function RunPage({ id }: { id: string }) {
                   follow the run
                 </label>
               )}
-              {shownCell && shownCell.stages.length > 1 && (
+              {stages.length > 1 && (
                 <label class="inline">
                   stage{" "}
                   <select
@@ -264,7 +271,7 @@ export function RunPage({ id }: { id: string }) {
                       setChosen({ cell: choice.cell, stage, trial: Number(trial) });
                     }}
                   >
-                    {shownCell.stages.map((key) => (
+                    {stages.map((key) => (
                       <option key={`${key.stage} ${key.trial}`} value={`${key.stage} ${key.trial}`}>
                         {key.stage}
                         {key.trial > 0 ? ` ${key.trial + 1}` : ""}

@@ -13,7 +13,7 @@ const PAUSE_MS = 250;
 const DRAFT_KEY = "manometer-draft";
 const LISTED_CELLS = 12;
 
-const FIRST = `# Ctrl+Enter starts it. Examples are above; the reference is docs/experiment-reference.md.
+const FIRST = `# Ctrl+Enter starts this experiment on a simulated target.
 name: first
 targets:
   data: "sim:?latency=exponential 1ms&bandwidth=400MB/s"

@@ -90,11 +90,16 @@ export function useSeries(run: string, choice: Choice | null): ShownSeries {
   useEffect(() => {
     if (cell === undefined || stage === undefined || trial === undefined) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let drawn = false;
     const changed = (): void => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        setRevision((before) => before + 1);
-      }, DRAW_MS);
+      timer ??= setTimeout(
+        () => {
+          timer = undefined;
+          drawn = true;
+          setRevision((before) => before + 1);
+        },
+        drawn ? DRAW_MS : 0,
+      );
     };
     setError(null);
     const opened = new Series(run, { cell, stage, trial }, changed, setError);
