@@ -12,6 +12,9 @@ const STATE_CLASSES: Record<RunState, string> = {
   cancelled: "none",
 };
 
+/** What tells verdicts apart without colours, as in reports. */
+const VERDICT_SIGNS: Record<Validity, string> = { VALID: "✓", WARN: "!", INVALID: "✕" };
+
 const VERDICT_CLASSES: Record<Validity, string> = { VALID: "good", WARN: "warn", INVALID: "bad" };
 
 export const StateBadge = ({ state }: { state: RunState }) => (
@@ -19,7 +22,13 @@ export const StateBadge = ({ state }: { state: RunState }) => (
 );
 
 export const VerdictBadge = ({ verdict }: { verdict: Validity | null | undefined }) =>
-  verdict ? <span class={`badge ${VERDICT_CLASSES[verdict]}`}>{verdict}</span> : <span class="soft">–</span>;
+  verdict ? (
+    <span class={`badge ${VERDICT_CLASSES[verdict]}`}>
+      {VERDICT_SIGNS[verdict]} {verdict}
+    </span>
+  ) : (
+    <span class="soft">–</span>
+  );
 
 /** What went wrong, told to screen readers as it appears. */
 export const ErrorLine = ({ text }: { text: string | null | undefined }) =>

@@ -174,5 +174,4 @@ export interface History {
   cells: CellSeries[];
   changed: string[];
   warnings: string[];
-  summary: string;
 }

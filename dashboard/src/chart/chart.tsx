@@ -36,7 +36,7 @@ const variable = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const seconds = (value: number): string => {
-  if (value < 120) return `${+value.toFixed(2)} s`;
+  if (value < 60) return `${+value.toFixed(2)} s`;
   const whole = Math.round(value);
   const minutes = `${Math.floor(whole / 60) % 60}`;
   const rest = `:${String(whole % 60).padStart(2, "0")}`;

@@ -148,14 +148,23 @@ export function HistoryPage({ name }: { name: string }) {
           {history.runs.length === 1 ? "is one" : "are none"} so far.
         </p>
       )}
-      {history && history.runs.length >= 2 && <p>{history.summary}</p>}
-      {shown.map((series) => (
-        <Cell
-          key={`${series.cell} ${series.target} ${series.metric}`}
-          series={series}
-          history={history as History}
-        />
-      ))}
+      {history && history.runs.length >= 2 && (
+        <p>
+          {count(history.runs.length, "run")};{" "}
+          {changed.length === 0 ? "no cell" : count(changed.length, "cell")} of {cells.length} changed
+          significantly from one run to the next.
+        </p>
+      )}
+      <div class="cards">
+        {history &&
+          shown.map((series) => (
+            <Cell
+              key={`${series.cell} ${series.target} ${series.metric}`}
+              series={series}
+              history={history}
+            />
+          ))}
+      </div>
       {history && history.changed.length > 0 && (
         <section aria-labelledby="changed-title">
           <h2 id="changed-title">Settings that changed between the runs</h2>

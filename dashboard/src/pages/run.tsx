@@ -74,21 +74,23 @@ function Figures({ summary }: { summary: Summary }) {
           <dt>verdict</dt>
           <dd>
             <VerdictBadge verdict={summary.verdict} />
+            <small>
+              {summary.cells.ended} of {count(summary.cells.all, "cell")} ended
+            </small>
           </dd>
-          <small>
-            {summary.cells.ended} of {count(summary.cells.all, "cell")} ended
-          </small>
         </div>
         {figures.map(
           ([name, best, format]) =>
             best && (
               <div key={name}>
                 <dt>{name}</dt>
-                <dd>{format(best.value)}</dd>
-                <small>
-                  cell {best.cell + 1} {best.name}
-                  {best.limit && <span class="soft"> · {best.limit}</span>}
-                </small>
+                <dd>
+                  {format(best.value)}
+                  <small>
+                    cell {best.cell + 1} {best.name}
+                    {best.limit && <span class="soft"> · {best.limit}</span>}
+                  </small>
+                </dd>
               </div>
             ),
         )}
