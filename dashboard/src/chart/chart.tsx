@@ -56,7 +56,7 @@ function options(props: ChartProps, width: number, redraw: (chart: uPlot) => voi
       y: props.log ? LOG_SCALE : { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
     axes: [
-      { ...axis, values: (_, ticks) => ticks.map(seconds) },
+      { ...axis, space: 80, values: (_, ticks) => ticks.map(seconds) },
       {
         ...axis,
         size: 76,
