@@ -216,7 +216,6 @@ try {
     await page.waitForFunction(() => Number(document.querySelector(".plot")?.getAttribute("data-points")) >= 6);
     assert.ok(await points() >= 6);
     await page.getByText("What may limit it now").waitFor();
-    if (pictures) await page.locator("[aria-labelledby=steady-title] .criteria li").first().waitFor();
     await picture(page, "live");
     await accessible(page, "a live run");
     const id = page.url().split("/").at(-1);
