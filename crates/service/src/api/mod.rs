@@ -45,8 +45,9 @@ pub(crate) struct ApiState {
 pub(crate) fn router(queue: Arc<RunQueue>, access: Arc<Access>) -> Router {
     let registry = Arc::new(exposition::registry(&queue));
     let state = ApiState { queue, streams: Arc::new(Semaphore::new(MAX_STREAMS)), registry };
-    let public =
-        dashboard::router().layer(middleware::from_fn_with_state(Arc::clone(&access), guard_without_token));
+    let public = dashboard::router()
+        .method_not_allowed_fallback(wrong_method)
+        .layer(middleware::from_fn_with_state(Arc::clone(&access), guard_without_token));
     Router::new()
         .route("/api/v3/experiments/validate", post(experiments::validate))
         .route("/api/v3/runs", get(runs::list).post(runs::create))
@@ -65,13 +66,15 @@ pub(crate) fn router(queue: Arc<RunQueue>, access: Arc<Access>) -> Router {
         .fallback(async || {
             Problem::new(StatusCode::NOT_FOUND, "no-such-page", "there is nothing at this path")
         })
-        .method_not_allowed_fallback(async || {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this path has no such method")
-        })
+        .method_not_allowed_fallback(wrong_method)
         .with_state(state)
         .layer(middleware::from_fn_with_state(access, guard))
         .merge(public)
         .layer(middleware::from_fn(harden))
+}
+
+async fn wrong_method() -> Problem {
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this path has no such method")
 }
 
 /// Headers of every response: nothing is guessed, framed or kept by caches.
