@@ -7,13 +7,20 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
+# The binary contains the dashboard if its files were built (`make dashboard`).
+DASHBOARD = $(shell scripts/dashboard-feature)
+
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
 build: ## Build the release binary: target/release/manometer
-	$(CARGO) build --release --locked --package manometer
+	$(CARGO) build --release --locked --package manometer $(DASHBOARD)
+
+.PHONY: dashboard
+dashboard: ## Build the dashboard's files, which every later build contains; needs Node.js 18 and npm
+	scripts/dashboard
 
 .PHONY: demo
 demo: build ## Check a simulated array, run a small experiment, leave an HTML report
@@ -21,7 +28,7 @@ demo: build ## Check a simulated array, run a small experiment, leave an HTML re
 
 .PHONY: test
 test: ## Every test that needs no root and no server from outside
-	$(CARGO) test --locked --workspace --no-fail-fast
+	$(CARGO) test --locked --workspace --no-fail-fast $(DASHBOARD)
 	PYTHONPATH=tests/real python3 -B -m unittest discover --quiet --start-directory tests/real
 	interop/run.sh python
 
@@ -43,10 +50,11 @@ bench: ## Compare with peers side by side: ratios, spread, goals
 	bench/run
 
 .PHONY: lint
-lint: ## Formatting, clippy, and the repository's own rules
+lint: ## Formatting, clippy, the repository's own rules; with npm, the dashboard's types, lint and unit tests
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --locked --workspace --all-targets $(DASHBOARD) -- -D warnings
 	$(CARGO) xtask tidy
+	if command -v npm >/dev/null; then scripts/dashboard --check; else echo 'lint: npm is missing, so dashboard/ is not checked'; fi
 
 .PHONY: fmt
 fmt: ## Format all Rust code

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The truth test of reports: opens them in a headless browser and compares what they show with the JSON, with and
-# without JavaScript; runs the notebook. Installs what is missing: Chromium (Debian, needs root), playwright-core (npm),
-# for the notebook Jupyter, pandas, matplotlib and seaborn, for the printed pages pypdfium2 (PyPI).
+# without JavaScript; runs the notebook; uses the dashboard of a service as a person would. Installs what is missing: Chromium
+# (Debian, needs root), playwright-core and axe-core (npm), for the notebook Jupyter, pandas, matplotlib and seaborn, for the printed pages pypdfium2 (PyPI).
 # usage: tests/browser/run.sh [--pictures DIRECTORY]     DIRECTORY gets screenshots, for people to look at
 #        tests/browser/run.sh --set-up                   installs what is missing, and runs nothing
 set -euo pipefail
@@ -56,6 +56,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 if [ -z "${MANOMETER:-}" ]; then
+    scripts/dashboard
     MANOMETER=$(scripts/test-binary)
 fi
 MANOMETER=$(realpath "$MANOMETER")
@@ -96,6 +97,9 @@ done
 "$MANOMETER" compare last~1 last --results "$results" -o "$work/agents/comparison.html"
 
 export CHROMIUM=$chromium
+echo "the dashboard of a service"
+tests/browser/dashboard.sh "$MANOMETER" "$cache/browser" "${pictures:+$pictures/dashboard}"
+
 node_check() {
     NODE_PATH="$cache/browser/node_modules" node "$root/tests/browser/check.mjs" "$cache/browser" "$@"
 }

@@ -70,7 +70,7 @@ if [ -z "${MANOMETER:-}" ]; then
 fi
 if (($# == 0)); then
     # The job files of tests/fio do what is written in them, under Debian's fio too.
-    MANOMETER_FIO=fio cargo test --locked --quiet --workspace --test fio_jobs
+    MANOMETER_FIO=fio cargo test --locked --quiet --workspace --test fio_jobs $(scripts/dashboard-feature)
 fi
 # Fleets copy it to many hosts, which need no line tables.
 small=$(mktemp -d)

@@ -19,11 +19,11 @@ use crate::messages::Messages;
 
 /// Runs experiments that are sent to it over HTTP, several at a time on different hosts.
 ///
-/// POST an experiment file to /api/v3/runs; watch /api/v3/runs/ID/events; read /api/v3/runs/ID/report. An
-/// experiment waits while another one uses one of its hosts. All results are kept in DIR/results.sqlite, for
-/// `manometer list --results`, `show`, `report` and `compare`. On the loopback address no token is needed:
-/// every user of this machine can then use the service. There is no TLS: beyond a trusted network, put it
-/// behind a proxy or an SSH tunnel.
+/// Open its address in a browser for the dashboard, or POST an experiment file to /api/v3/runs; watch
+/// /api/v3/runs/ID/events; read /api/v3/runs/ID/report. An experiment waits while another one uses one of its
+/// hosts. All results are kept in DIR/results.sqlite, for `manometer list --results`, `show`, `report` and
+/// `compare`. On the loopback address no token is needed: every user of this machine can then use the service.
+/// There is no TLS: beyond a trusted network, put it behind a proxy or an SSH tunnel.
 ///
 /// Experiments in requests see neither the environment nor the files of this host, except below each
 /// --allow-path.

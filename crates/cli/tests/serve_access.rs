@@ -143,7 +143,8 @@ fn malformed_requests_are_problems_and_the_service_stays_up() {
         ("GET", "/api/v3/runs?limit=x", 400),
         ("GET", "/api/v3/runs?other=1", 400),
         ("PUT", "/api/v3/runs", 405),
-        ("GET", "/", 404),
+        ("GET", "/nothing", 404),
+        ("POST", "/", 405),
     ] {
         let answer = served.request(method, path, "", "");
         assert_eq!(answer.status, status, "{method} {path}: {answer:?}");

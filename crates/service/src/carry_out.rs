@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use exporters::{CurrentRun, GraphitePush};
 use provision::RunId;
 use runner::bottleneck::own_host;
+use runner::progress::SharedProgress;
 use runner::{Events, RunError, RunOptions, RunOutcome, StopToken};
 use store::State;
 
@@ -29,6 +30,8 @@ pub(crate) struct Task {
     pub stop: StopToken,
     /// Receives its events.
     pub log: Arc<EventLog>,
+    /// Set once it begins.
+    pub progress: Arc<OnceLock<Arc<SharedProgress>>>,
     /// Set once its plan is known.
     pub current: Arc<OnceLock<Arc<CurrentRun>>>,
     /// Receives its measurements.
@@ -89,7 +92,8 @@ fn execute(task: Task, place: &Place<'_>) -> Result<RunOutcome, RunError> {
     let current = Arc::new(CurrentRun::new(&task.id, &plan));
     // Each run has a task of its own.
     let _ = task.current.set(Arc::clone(&current));
-    let mut observers: Vec<Arc<dyn Events>> = vec![Arc::new(Observer { log: task.log }), current];
+    let mut observers: Vec<Arc<dyn Events>> =
+        vec![Arc::new(Observer { log: task.log, progress: task.progress }), current];
     if let Some(graphite) = &task.graphite {
         observers.push(Arc::new(graphite.observe(&task.id, &plan, &own_host())));
     }

@@ -242,6 +242,16 @@ impl Database {
         let mut statement = self.0.prepare_cached(&query)?;
         statement.query_map(params![before, limit], row)?.collect()
     }
+
+    /// The newest runs of an experiment that measured something, newest first.
+    pub(crate) fn ended_of(&self, name: &str, limit: u32) -> rusqlite::Result<Vec<AskedRun>> {
+        let query = format!(
+            "SELECT {COLUMNS} FROM runs WHERE name = ?1 AND state IN ('finished', 'interrupted')
+             ORDER BY number DESC LIMIT ?2"
+        );
+        let mut statement = self.0.prepare_cached(&query)?;
+        statement.query_map(params![name, limit], row)?.collect()
+    }
 }
 
 fn bad(column: usize, why: String) -> rusqlite::Error {

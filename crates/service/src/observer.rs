@@ -1,16 +1,19 @@
 //! Turns what a run reports into events of its log.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use metrics::SeriesPoint;
+use runner::progress::SharedProgress;
 use runner::{Events, RunEvent, Severity};
 
 use crate::event::{CellEvent, IntervalEvent, MessageEvent, MessageSeverity};
 use crate::event_log::EventLog;
 
-/// Writes a run's events to its log.
+/// Writes a run's events to its log, and keeps how far it is.
 pub(crate) struct Observer {
     pub log: Arc<EventLog>,
+    /// Set once the run begins.
+    pub progress: Arc<OnceLock<Arc<SharedProgress>>>,
 }
 
 impl Events for Observer {
@@ -34,10 +37,10 @@ impl Events for Observer {
                 self.log.add("interval", &IntervalEvent::of(cell, stage, trial, interval, &points));
             }
             RunEvent::CellEnded(record) => self.log.add("cell", &CellEvent::of(record)),
-            // The queue reports the start and the end, single hosts are in the results, and experiments have no phases,
-            // rounds or steps.
-            RunEvent::Began(_)
-            | RunEvent::HostInterval { .. }
+            // Each run has an observer of its own.
+            RunEvent::Began(progress) => drop(self.progress.set(Arc::clone(progress))),
+            // The queue reports the end, single hosts are in the results, and experiments have no phases, rounds or steps.
+            RunEvent::HostInterval { .. }
             | RunEvent::PhaseBegan { .. }
             | RunEvent::PhaseInterval { .. }
             | RunEvent::PhaseEnded { .. }

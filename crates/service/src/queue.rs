@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use exporters::{CurrentRun, GraphitePush};
 use provision::RunId;
+use runner::progress::SharedProgress;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
 use store::{State, Store};
@@ -71,6 +72,8 @@ struct Running {
     stop: StopToken,
     /// Absent until its plan is known.
     current: Arc<OnceLock<Arc<CurrentRun>>>,
+    /// Absent until it begins.
+    progress: Arc<OnceLock<Arc<SharedProgress>>>,
 }
 
 /// A run that was posted.
@@ -250,6 +253,16 @@ impl RunQueue {
         self.database().experiment(&run.id).map_err(broken)
     }
 
+    /// The newest runs of an experiment that have ended, newest first.
+    pub(crate) fn ended_runs_of(&self, name: &str, limit: u32) -> Result<Vec<AskedRun>, Problem> {
+        self.database().ended_of(name, limit).map_err(broken)
+    }
+
+    /// The state of a run under way; `None` before it begins and after its end.
+    pub(crate) fn progress(&self, id: &str) -> Option<Arc<SharedProgress>> {
+        self.shared().running.get(id)?.progress.get().cloned()
+    }
+
     /// A page of runs, newest first, after the run with the id `after`.
     pub(crate) fn page(&self, after: Option<&str>, limit: u32) -> Result<Vec<AskedRun>, Problem> {
         let before = match after {
@@ -327,11 +340,18 @@ impl RunQueue {
         let secrets = shared.secrets.remove(&id).unwrap_or_default();
         let stop = StopToken::new();
         let current = Arc::new(OnceLock::new());
-        let running = Running { hosts, stop: stop.clone(), current: Arc::clone(&current) };
+        let progress = Arc::new(OnceLock::new());
+        let running = Running {
+            hosts,
+            stop: stop.clone(),
+            current: Arc::clone(&current),
+            progress: Arc::clone(&progress),
+        };
         shared.running.insert(id.clone(), running);
         let overwrites = storperf.as_ref().and_then(StorperfJob::overwrites).map(PathBuf::from);
         let graphite = self.graphite.clone();
-        let task = Task { id: id.clone(), experiment, secrets, stop, log, current, graphite, overwrites };
+        let task =
+            Task { id: id.clone(), experiment, secrets, stop, log, current, progress, graphite, overwrites };
         let (queue, own) = (Arc::clone(self), id.clone());
         let thread = std::thread::Builder::new().name(format!("run-{id}"));
         let started = thread.spawn(move || {

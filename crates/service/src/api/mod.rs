@@ -1,14 +1,18 @@
-//! `/api/v3`: experiments and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; `/metrics`; and their documents.
+//! `/api/v3`: experiments and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; `/metrics`; their documents; and the dashboard.
 
 mod compare;
+mod dashboard;
 mod docs;
 mod document;
 mod events;
 mod experiments;
 mod exposed;
+mod history;
+mod progress;
 mod results;
 mod runs;
 mod storperf;
+mod summary;
 
 use std::sync::Arc;
 
@@ -52,15 +56,15 @@ pub(crate) fn router(queue: Arc<RunQueue>, access: Arc<Access>) -> Router {
     let documents =
         vec![ApiDocument { name: "manometer v3", path: "/api/v3/openapi.json", json: openapi_json() }];
     let public = docs::router(documents)
+        .merge(dashboard::router())
+        .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(Arc::clone(&access), guard_without_token));
     routes
         .merge(storperf::router())
         .fallback(async || {
             Problem::new(StatusCode::NOT_FOUND, "no-such-page", "there is nothing at this path")
         })
-        .method_not_allowed_fallback(async || {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this path has no such method")
-        })
+        .method_not_allowed_fallback(wrong_method)
         .with_state(state)
         .layer(middleware::from_fn_with_state(access, guard))
         .merge(public)
@@ -75,10 +79,13 @@ fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(runs::show, runs::remove))
         .routes(routes!(runs::stop))
         .routes(routes!(runs::experiment))
+        .routes(routes!(progress::progress))
+        .routes(routes!(summary::summary))
         .routes(routes!(results::cells))
         .routes(routes!(results::intervals))
         .routes(routes!(results::report))
         .routes(routes!(compare::compare))
+        .routes(routes!(history::history))
         .routes(routes!(events::stream))
         .routes(routes!(exposed::metrics))
 }
@@ -87,6 +94,10 @@ fn routes() -> OpenApiRouter<ApiState> {
 pub fn openapi_json() -> String {
     let document = document::complete(routes().get_openapi());
     format!("{document:#}\n")
+}
+
+async fn wrong_method() -> Problem {
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this path has no such method")
 }
 
 /// Headers of every response: nothing is guessed, framed or kept by caches.

@@ -40,6 +40,14 @@ pub(super) fn stored(queue: &RunQueue, id: &str) -> Result<Option<(Store, RunRec
     }
 }
 
+/// The results of a run that must have some.
+pub(super) fn measured(queue: &RunQueue, id: &str) -> Result<(Store, RunRecord), Problem> {
+    stored(queue, id)?.ok_or_else(|| {
+        let detail = format!("run {id} has no results; next: GET /api/v3/runs/{id} for its state");
+        Problem::new(StatusCode::CONFLICT, "no-results", detail)
+    })
+}
+
 /// A part of a list.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -272,12 +280,4 @@ pub(super) fn page(html: String) -> impl IntoResponse {
     let headers =
         [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, PAGE_POLICY)];
     (headers, html)
-}
-
-/// The results of a run, which must exist.
-pub(super) fn measured(queue: &RunQueue, id: &str) -> Result<(Store, RunRecord), Problem> {
-    stored(queue, id)?.ok_or_else(|| {
-        let detail = format!("run {id} has no results; next: GET /api/v3/runs/{id} for its state");
-        Problem::new(StatusCode::CONFLICT, "no-results", detail)
-    })
 }

@@ -1,0 +1,108 @@
+/** The service's API: requests with the token, and its problem details as errors. */
+import type { Cells, Fault, History, IntervalPage, Plan, Progress, Run, RunPage, Summary } from "./types";
+
+const TOKEN_KEY = "manometer-token";
+const API = "/api/v3";
+
+/** What the service answered instead of what was asked. */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    detail: string,
+    readonly faults: Fault[] = [],
+  ) {
+    super(detail);
+  }
+
+  get needsToken(): boolean {
+    return this.status === 401;
+  }
+}
+
+/** The text of any error. */
+export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError";
+
+/** Called when the service wants a token, or another one. */
+let askForToken: () => void = () => undefined;
+export const onTokenWanted = (listener: () => void): void => {
+  askForToken = listener;
+};
+
+/** The token stays in this tab until it is closed. */
+export const token = {
+  get: (): string | null => sessionStorage.getItem(TOKEN_KEY),
+  set: (value: string): void => sessionStorage.setItem(TOKEN_KEY, value),
+  forget: (): void => sessionStorage.removeItem(TOKEN_KEY),
+};
+
+async function problemOf(response: Response): Promise<Problem> {
+  try {
+    const body = (await response.json()) as { code?: string; detail?: string; faults?: Fault[] };
+    return new Problem(response.status, body.code ?? "", body.detail ?? response.statusText, body.faults);
+  } catch {
+    return new Problem(response.status, "", `${response.status} ${response.statusText}`);
+  }
+}
+
+/** A request that must succeed. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  const given = token.get();
+  if (given) headers.set("Authorization", `Bearer ${given}`);
+  let response: Response;
+  try {
+    response = await fetch(path, { ...init, headers, credentials: "omit", referrerPolicy: "no-referrer" });
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    throw new Problem(0, "unreachable", "the service does not answer; next: check that manometer serve runs");
+  }
+  if (response.ok) return response;
+  const problem = await problemOf(response);
+  if (problem.needsToken) askForToken();
+  throw problem;
+}
+
+async function json<T>(path: string, init?: RequestInit): Promise<T> {
+  const response = await request(path, init);
+  return (await response.json()) as T;
+}
+
+const yaml = (text: string, signal?: AbortSignal): RequestInit => ({
+  method: "POST",
+  headers: { "Content-Type": "application/yaml" },
+  body: text,
+  ...(signal && { signal }),
+});
+
+const run = (id: string): string => `${API}/runs/${encodeURIComponent(id)}`;
+
+export const api = {
+  runs: (path = `${API}/runs?limit=50`): Promise<RunPage> => json(path),
+  run: (id: string): Promise<Run> => json(run(id)),
+  summary: (id: string): Promise<Summary> => json(`${run(id)}/summary`),
+  progress: (id: string): Promise<Progress> => json(`${run(id)}/progress`),
+  cells: (path: string): Promise<Cells> => json(path),
+  firstCells: (id: string): string => `${run(id)}/cells?limit=200`,
+  intervals: (path: string, signal: AbortSignal): Promise<IntervalPage> => json(path, { signal }),
+  firstIntervals: (id: string, cell: number, stage: string, trial: number): string =>
+    `${run(id)}/intervals?cell=${cell}&stage=${encodeURIComponent(stage)}&trial=${trial}&limit=10000`,
+  history: (name: string, limit: number): Promise<History> =>
+    json(`${API}/history?name=${encodeURIComponent(name)}&limit=${limit}`),
+  report: async (id: string): Promise<string> => (await request(`${run(id)}/report`)).text(),
+  comparison: async (a: string, b: string): Promise<string> =>
+    (
+      await request(`${run(b)}/compare?with=${encodeURIComponent(a)}`, { headers: { Accept: "text/html" } })
+    ).text(),
+  experiment: async (id: string): Promise<string> => (await request(`${run(id)}/experiment`)).text(),
+  validate: (text: string, signal: AbortSignal): Promise<Plan> =>
+    json(`${API}/experiments/validate`, yaml(text, signal)),
+  start: (text: string): Promise<Run> => json(`${API}/runs`, yaml(text)),
+  stop: (id: string): Promise<Run> => json(`${run(id)}/stop`, { method: "POST" }),
+  eventsPath: (id: string): string => `${run(id)}/events`,
+};
+
+/** Whether an error only says that a request was given up. */
+export const isGivenUp = isAbort;

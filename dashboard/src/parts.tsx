@@ -1,0 +1,76 @@
+/** Small parts that several pages use. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { RunState, Validity } from "./types";
+
+const STATE_CLASSES: Record<RunState, string> = {
+  queued: "none",
+  running: "busy",
+  finished: "good",
+  interrupted: "warn",
+  failed: "bad",
+  cancelled: "none",
+};
+
+/** What tells verdicts apart without colours, as in reports. */
+const VERDICT_SIGNS: Record<Validity, string> = { VALID: "✓", WARN: "!", INVALID: "✕" };
+
+const VERDICT_CLASSES: Record<Validity, string> = { VALID: "good", WARN: "warn", INVALID: "bad" };
+
+export const StateBadge = ({ state }: { state: RunState }) => (
+  <span class={`badge ${STATE_CLASSES[state]}`}>{state}</span>
+);
+
+export const VerdictBadge = ({ verdict }: { verdict: Validity | null | undefined }) =>
+  verdict ? (
+    <span class={`badge ${VERDICT_CLASSES[verdict]}`}>
+      {VERDICT_SIGNS[verdict]} {verdict}
+    </span>
+  ) : (
+    <span class="soft">–</span>
+  );
+
+/** What went wrong, told to screen readers as it appears. */
+export const ErrorLine = ({ text }: { text: string | null | undefined }) =>
+  text ? (
+    <p class="error" role="alert">
+      {text}
+    </p>
+  ) : null;
+
+let visited = false;
+
+/** The heading of a page: its title is the tab's, and it takes the focus when the page opens. */
+export function PageTitle({ title, children }: { title: string; children?: ComponentChildren }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · manometer`;
+  }, [title]);
+  useEffect(() => {
+    // The first page keeps the focus where browsers put it.
+    if (visited) heading.current?.focus({ preventScroll: true });
+    visited = true;
+  }, []);
+  return (
+    <div class="heading">
+      <h1 tabIndex={-1} ref={heading}>
+        {title}
+      </h1>
+      {children}
+    </div>
+  );
+}
+
+/** A bar that shows a share from 0 to 1. */
+export const Meter = ({ share, label, tone = "" }: { share: number; label: string; tone?: string }) => (
+  <div
+    class={`meter ${tone}`}
+    role="progressbar"
+    aria-label={label}
+    aria-valuemin={0}
+    aria-valuemax={100}
+    aria-valuenow={Math.round(Math.min(1, Math.max(0, share)) * 100)}
+  >
+    <span style={{ width: `${Math.min(100, Math.max(0, share * 100))}%` }} />
+  </div>
+);

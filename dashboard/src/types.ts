@@ -1,0 +1,177 @@
+/** What the API sends; docs/service.md describes the fields. */
+
+export type RunState = "queued" | "running" | "finished" | "interrupted" | "failed" | "cancelled";
+export type Validity = "VALID" | "WARN" | "INVALID";
+
+export interface Run {
+  id: string;
+  name: string;
+  hosts: string[];
+  state: RunState;
+  asked: string;
+  started: string | null;
+  finished: string | null;
+  reason: string | null;
+}
+
+export interface RunPage {
+  runs: Run[];
+  next?: string;
+}
+
+/** Best figure of a run, and the cell that has it. */
+export interface Best {
+  value: number;
+  cell: number;
+  name: string;
+  limit?: string;
+}
+
+export interface Doubt {
+  validity: Validity;
+  reason: string;
+  cells: number[];
+}
+
+export interface Summary {
+  cells: { all: number; ended: number; valid: number; warn: number; invalid: number };
+  verdict: Validity | null;
+  bytes_per_s: Best | null;
+  ops_per_s: Best | null;
+  p99_ns: Best | null;
+  doubts: Doubt[];
+}
+
+export interface Criterion {
+  name: string;
+  value: number;
+  limit: number;
+  at_most: boolean;
+  met: boolean;
+  unit: string;
+}
+
+/** The state of a run under way, as the terminal's live view shows it. */
+export interface Progress {
+  cell_count: number;
+  ended: number;
+  cell: { index: number; name: string; target: string } | null;
+  stage: {
+    name: string;
+    elapsed_s: number;
+    at_most_s: number | null;
+    simulated: boolean;
+    bytes: number;
+    bytes_expected: number | null;
+  } | null;
+  eta_s: { cell: number; run: number } | null;
+  steady: { rule: string; next_look_s: number; criteria: Criterion[] } | null;
+  limits: { name: string; share: number; text: string }[];
+  failed: number;
+}
+
+export interface Point {
+  op: string;
+  ops_per_s: number;
+  bytes_per_s: number;
+  failed: number;
+  p50_ns: number;
+  p99_ns: number;
+  p999_ns: number;
+  max_ns: number;
+}
+
+export interface Interval {
+  interval: number;
+  start_s: number;
+  length_s: number;
+  ops: Point[];
+}
+
+export interface IntervalPage {
+  intervals: Interval[];
+  next?: string;
+}
+
+export interface StageKey {
+  stage: string;
+  trial: number;
+  intervals: number;
+}
+
+interface Estimate {
+  mean: number;
+  low: number;
+  high: number;
+}
+
+export interface CellResult {
+  total: {
+    bytes_per_s: Estimate;
+    ops_per_s: Estimate;
+    failed: number;
+    response: { p50_ns: number; p99_ns: number };
+  };
+  window_start_s: number;
+  window_end_s: number;
+  steady: { reached: boolean; reason: string };
+  verdict: { validity: Validity; reasons: string[] };
+  limit?: { sentence: string; next: string };
+}
+
+export interface Cell {
+  index: number;
+  name: string;
+  target: string;
+  state: string;
+  failure: string | null;
+  result: CellResult | null;
+  stages: StageKey[];
+}
+
+export interface Cells {
+  cells: Cell[];
+  next?: string;
+}
+
+export interface Fault {
+  line: number;
+  column: number;
+  length: number;
+  text: string;
+  hint: string;
+  note?: string;
+}
+
+export interface Plan {
+  name: string;
+  description: string | null;
+  hosts: string[];
+  expected_seconds: { min: number; max: number };
+  cell_count: number;
+  cells: { index: number; name: string; target: string }[];
+  remarks: string[];
+}
+
+interface Difference {
+  relative: number;
+  low: number;
+  high: number;
+  call: string;
+}
+
+/** A cell's figures in several runs. */
+export interface CellSeries {
+  cell: string;
+  target: string;
+  metric: string;
+  figures: ({ repetitions: Estimate[]; settled: boolean; against_previous?: Difference } | null)[];
+  trend?: { per_run: number; low: number; high: number; p_value: number };
+}
+
+export interface History {
+  runs: { id: string; name: string; started: string; version: string }[];
+  cells: CellSeries[];
+  changed: string[];
+  warnings: string[];
+}

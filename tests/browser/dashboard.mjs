@@ -1,0 +1,336 @@
+// The dashboard in a headless browser, against a real service: start, watch, report, compare, stop.
+// usage: node dashboard.mjs MODULES ADDRESS TOKEN PICTURES|""
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const [modules, address, token, pictures] = process.argv.slice(2);
+const require = createRequire(join(modules, "package.json"));
+const { chromium } = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const profile = mkdtempSync(join(tmpdir(), "manometer-dashboard-"));
+/** A guard against hangs; nothing here is a limit of performance. */
+const PATIENCE_MS = 60_000;
+
+/** Ends after five minutes of real time unless it is stopped. */
+const LONG = `name: long
+targets: {t: "null:"}
+workloads: {w: {ops: {read: 70%, write: 30%}, queue_depth: 4, block_size: 64KiB}}
+stages: {warm_up: 1s, measure: {at_least: 5m, at_most: 5m}}
+`;
+/** Simulated minutes that take moments. */
+const SHORT = `name: short
+targets: {t: "sim:?latency=exponential 1ms&bandwidth=400MB/s&noise=2%"}
+workloads: {read: {ops: read, block_size: 64KiB}, mixed: {ops: {read: 50%, write: 50%}, block_size: 64KiB}}
+defaults: {target: t}
+stages: {warm_up: 5s, measure: {at_least: 60s, at_most: 4m}}
+`;
+const FAULTY = SHORT.replace("block_size: 64KiB}, mixed", "block_sice: 64KiB}, mixed");
+/** A page of made-up intervals, as the service sends them: measuring 100,000 takes minutes even on a simulated target. */
+function madeUp(from, count, all) {
+  const intervals = Array.from({ length: Math.min(count, all - from) }, (_, at) => {
+    const interval = from + at;
+    const rate = 1e9 * (1 + 0.1 * Math.sin(interval / 3000) + 0.05 * Math.sin(interval * 12.9898));
+    return { interval, start_s: interval, length_s: 1, ops: [{ op: "read", ops_per_s: rate / 65536, bytes_per_s: rate, failed: 0,
+      p50_ns: 1e6, p99_ns: 4e6 * (1 + 0.2 * Math.sin(interval * 78.233)), p999_ns: 8e6, max_ns: interval === 77_777 ? 9e9 : 2e7 }] };
+  });
+  return from + count < all ? { intervals, next: `/api/v3/runs/x/intervals?from=${from + count}&limit=${count}` } : { intervals };
+}
+
+async function api(path, init = {}) {
+  const response = await fetch(`${address}/api/v3${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
+  assert.ok(response.ok, `${path}: ${response.status} ${await response.clone().text()}`);
+  return response.json();
+}
+const post = async (experiment) =>
+  (await api("/runs", { method: "POST", body: experiment, headers: { "content-type": "application/yaml" } })).id;
+async function ended(id) {
+  for (;;) {
+    const { state } = await api(`/runs/${id}`);
+    if (!["queued", "running"].includes(state)) return state;
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
+/** A browser with one page that has the token; what the page logs and asks for is written down. */
+async function browse(options, check) {
+  const browser = await chromium.launchPersistentContext(mkdtempSync(join(profile, "p")), {
+    executablePath: process.env.CHROMIUM,
+    headless: true,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+      "--disable-component-update", "--disable-sync"],
+    ...options,
+  });
+  browser.setDefaultTimeout(PATIENCE_MS);
+  const seen = { console: [], errors: [], foreign: [] };
+  browser.on("console", (message) => {
+    // The browser itself notes each answer of 4xx; for an experiment with faults, 422 is the answer.
+    const isFault = message.location().url.endsWith("/experiments/validate") && message.text().includes("status of 422");
+    if (!isFault) seen.console.push(`${message.type()}: ${message.text()} (${message.location().url})`);
+  });
+  browser.on("weberror", (error) => seen.errors.push(String(error.error())));
+  browser.on("request", (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${address}/`) && !url.startsWith(`blob:${address}`) && !url.startsWith("data:")) seen.foreign.push(url);
+  });
+  try {
+    const page = browser.pages()[0] ?? await browser.newPage();
+    await check(page);
+    assert.deepEqual(seen, { console: [], errors: [], foreign: [] });
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Opens the dashboard with the token; `sessionStorage` is the tab's. */
+async function open(page, hash = "#/") {
+  await page.addInitScript((token) => {
+    // Sandboxed frames have no storage.
+    if (origin !== "null") sessionStorage.setItem("manometer-token", token);
+  }, token);
+  await page.goto(`${address}/${hash}`);
+}
+const show = (page, hash) => page.evaluate((hash) => { location.hash = hash; }, hash);
+const write = (page, text) => page.locator("#experiment").fill(text);
+const heading = (page, text) => page.getByRole("heading", { level: 1, name: text }).waitFor();
+
+async function picture(page, name) {
+  if (pictures) await page.screenshot({ path: `${pictures}-${name}.png` });
+}
+
+/** Nothing serious for axe, and no scrolling to the side. */
+async function accessible(page, where) {
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(wide <= 0, `${where}: ${wide} px wider than its window`);
+  // Evaluated, not added as an element: the page's policy allows no inline script.
+  await page.evaluate(axe);
+  const found = await page.evaluate(async () => (await globalThis.axe.run(document, { iframes: false })).violations
+    .filter((violation) => ["serious", "critical"].includes(violation.impact))
+    .map((violation) => `${violation.id}: ${violation.nodes.map((node) => node.html).slice(0, 3).join(" ")}`));
+  assert.deepEqual(found, [], where);
+}
+
+/** The path that issue 12 describes, by mouse. */
+async function tour(page) {
+  await page.goto(`${address}/`);
+  await page.getByLabel("The token that the service").fill("not the token of this service");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await page.getByText("This is not the token").waitFor();
+  await accessible(page, "the token");
+  await page.getByLabel("The token that the service").fill(token);
+  await page.getByRole("button", { name: "Continue" }).click();
+  await heading(page, "Runs");
+}
+
+try {
+  // 401 is an answer that browsers log themselves; everything else must be silent.
+  {
+    const browser = await chromium.launchPersistentContext(mkdtempSync(join(profile, "p")), {
+      executablePath: process.env.CHROMIUM, headless: true, args: ["--no-sandbox", "--disable-gpu"],
+    });
+    const page = browser.pages()[0];
+    await tour(page);
+    assert.equal(await page.evaluate(() => sessionStorage.getItem("manometer-token")), token);
+    assert.equal(await page.evaluate(() => localStorage.length), 0, "the token is in the tab only");
+    await browser.close();
+  }
+
+  let first;
+  await browse({ viewport: { width: 1280, height: 900 } }, async (page) => {
+    await open(page);
+    // A fault shows at its line while typing.
+    await page.getByRole("link", { name: "Start an experiment" }).first().click();
+    await heading(page, "Start an experiment");
+    await write(page, FAULTY);
+    await page.locator(".faults li").first().waitFor();
+    assert.equal(await page.locator(".gutter .faulty").textContent(), "3");
+    assert.match(await page.locator(".faults li").first().textContent(), /line 3.*block_sice/s);
+    assert.ok(await page.getByRole("button", { name: "Start", exact: true }).isDisabled());
+    await picture(page, "fault");
+    await accessible(page, "a fault");
+    await page.getByRole("button", { name: /line 3/ }).first().click();
+    assert.equal(await page.evaluate(() => {
+      const field = document.querySelector("#experiment");
+      return field.value.slice(field.selectionStart, field.selectionEnd);
+    }), "block_sice");
+    // An example of the repository is valid.
+    await page.getByLabel("Example").selectOption("demo-sim");
+    await page.getByText("Valid.").waitFor();
+    await picture(page, "editor");
+    await accessible(page, "the editor");
+    await write(page, SHORT);
+    await page.getByText("Valid.").waitFor();
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await heading(page, "short");
+    await page.getByRole("link", { name: "Report", exact: true }).waitFor();
+    first = page.url().split("/").at(-1);
+    assert.equal(await ended(first), "finished");
+    await page.getByText("Compare with the previous run").waitFor();
+    await page.locator(".u-legend").first().waitFor();
+    await page.getByText("cell 2: finished").waitFor();
+    await picture(page, "finished");
+    await accessible(page, "a finished run");
+    // Its report is the same page, in a frame.
+    await page.getByRole("link", { name: "Report", exact: true }).click();
+    const report = page.frameLocator("iframe.report");
+    await report.getByRole("heading", { level: 1 }).waitFor();
+    assert.match(await report.locator("h1").textContent(), /short/);
+    assert.equal(await page.frames()[1].evaluate(() => origin), "null", "a report has an origin of its own");
+    await picture(page, "report");
+    await accessible(page, "a report");
+    const saving = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Save as a file" }).click();
+    const saved = readFileSync(await (await saving).path(), "utf8");
+    const sent = await (await fetch(`${address}/api/v3/runs/${first}/report`, { headers: { authorization: `Bearer ${token}` } })).text();
+    assert.equal(saved, sent, "the saved file is the report");
+
+    // The same again, compared.
+    await show(page, `#/start?from=${first}`);
+    await page.getByText("Valid.").waitFor();
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await heading(page, "short");
+    await page.getByRole("button", { name: "Compare with the previous run" }).click();
+    await heading(page, /compared with/);
+    await page.frameLocator("iframe.report").getByRole("heading", { level: 1 }).waitFor();
+    await picture(page, "comparison");
+    await accessible(page, "a comparison");
+    await show(page, "#/history/short");
+    await page.locator("svg.history").first().waitFor();
+    await picture(page, "history");
+    await accessible(page, "a history");
+  });
+
+  // Live: intervals of real time; stopped once, and a second one twice.
+  await browse({ viewport: { width: 1280, height: 1100 } }, async (page) => {
+    await open(page, "#/start");
+    await write(page, LONG);
+    await page.getByText("Valid.").waitFor();
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await heading(page, "long");
+    const time = page.locator(".u-legend .u-series").first();
+    await time.waitFor();
+    // The chart grows: its data comes from the event stream.
+    const points = () => page.evaluate(() => Number(document.querySelector(".plot")?.getAttribute("data-points")));
+    await page.waitForFunction(() => Number(document.querySelector(".plot")?.getAttribute("data-points")) >= 6);
+    assert.ok(await points() >= 6);
+    await page.getByText("What may limit it now").waitFor();
+    await picture(page, "live");
+    await accessible(page, "a live run");
+    const id = page.url().split("/").at(-1);
+    await page.getByRole("button", { name: "Stop" }).click();
+    assert.equal(await ended(id), "interrupted");
+    await page.getByText("the run is interrupted").waitFor();
+
+    const twice = await post(LONG.replace("name: long", "name: twice"));
+    await show(page, `#/runs/${twice}`);
+    await heading(page, "twice");
+    await page.locator(".plot").first().waitFor();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    const again = page.getByRole("button", { name: "Stop at once" });
+    // It may have ended with its interval before the second request.
+    await Promise.race([again.click().catch(() => undefined), ended(twice)]);
+    assert.equal(await ended(twice), "interrupted");
+  });
+
+  // By keyboard alone: from the list into the editor, to a run, and into its report.
+  await browse({ viewport: { width: 1280, height: 900 } }, async (page) => {
+    await open(page);
+    await heading(page, "Runs");
+    await page.locator(".run-link").first().waitFor();
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Skip to the content");
+    await picture(page, "skip-link");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement?.tagName), "MAIN");
+    await page.keyboard.press("?");
+    await page.getByRole("heading", { name: "Keys" }).waitFor();
+    await accessible(page, "the keys");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("n");
+    await heading(page, "Start an experiment");
+    await page.getByText(/Valid|fault/).first().waitFor();
+    for (let presses = 0; await page.evaluate(() => document.activeElement?.id) !== "experiment"; presses += 1) {
+      assert.ok(presses < 20, "Tab reaches the editor");
+      await page.keyboard.press("Tab");
+      const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+      const inEditor = await page.evaluate(() => document.activeElement?.id === "experiment");
+      assert.ok(inEditor || outline !== "none", "the focus is visible");
+    }
+    await page.keyboard.press("Control+a");
+    await page.keyboard.insertText(SHORT.replace("name: short", "name: keyboard"));
+    await page.getByText("Valid.").waitFor();
+    await page.keyboard.press("Control+Enter");
+    await heading(page, "keyboard");
+    await page.getByRole("link", { name: "Report", exact: true }).waitFor();
+    await ended(page.url().split("/").at(-1));
+    await page.keyboard.press("o");
+    await page.frameLocator("iframe.report").getByRole("heading", { level: 1 }).waitFor();
+    await page.keyboard.press("r");
+    await heading(page, "Runs");
+    await page.locator(".run-link").first().waitFor();
+    for (const key of ["j", "x", "j", "x"]) await page.keyboard.press(key);
+    await page.getByText("Compare 2 of 2").waitFor();
+    await page.keyboard.press("c");
+    await heading(page, /compared with/);
+  });
+
+  // Light and dark, wide and on a phone.
+  for (const colorScheme of ["light", "dark"]) {
+    for (const [size, viewport] of [["wide", { width: 1280, height: 900 }], ["phone", { width: 390, height: 844 }]]) {
+      await browse({ colorScheme, viewport }, async (page) => {
+        const where = `${colorScheme} ${size}`;
+        await open(page);
+        await page.locator(".run-link").first().waitFor();
+        await page.locator(".badge.good, .badge.warn").first().waitFor();
+        await picture(page, `runs-${colorScheme}-${size}`);
+        await accessible(page, `${where}: runs`);
+        await show(page, `#/runs/${first}`);
+        await page.locator(".u-legend").first().waitFor();
+        await picture(page, `run-${colorScheme}-${size}`);
+        await accessible(page, `${where}: a run`);
+        await show(page, "#/start");
+        await write(page, FAULTY);
+        await page.locator(".faults li").first().waitFor();
+        await picture(page, `editor-${colorScheme}-${size}`);
+        await accessible(page, `${where}: the editor`);
+        await show(page, "#/history/short");
+        await page.locator("svg.history").first().waitFor();
+        await picture(page, `history-${colorScheme}-${size}`);
+        await accessible(page, `${where}: a history`);
+      });
+    }
+  }
+
+  // 100,000 intervals: the chart gets what it has pixels for.
+  await browse({ viewport: { width: 1280, height: 900 } }, async (page) => {
+    await page.route("**/intervals?*", (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      return route.fulfill({ json: madeUp(Number(query.get("from") ?? 0), Number(query.get("limit")), 100_000) });
+    });
+    await open(page, `#/runs/${first}`);
+    await page.waitForFunction(() => Number(document.querySelector(".plot")?.getAttribute("data-points")) === 100_000);
+    const drawn = await page.evaluate(() => Number(document.querySelector(".plot")?.getAttribute("data-drawn")));
+    assert.ok(drawn > 500 && drawn < 4000, `${drawn} points are drawn`);
+    const slowest = await page.evaluate(async () => {
+      const over = document.querySelector(".u-over").getBoundingClientRect();
+      let [last, slowest] = [performance.now(), 0];
+      for (let frame = 0; frame < 60; frame += 1) {
+        document.querySelector(".u-over").dispatchEvent(new MouseEvent("mousemove",
+          { bubbles: true, clientX: over.left + (over.width * frame) / 60, clientY: over.top + 50 }));
+        await new Promise(requestAnimationFrame);
+        const now = performance.now();
+        slowest = Math.max(slowest, now - last);
+        last = now;
+      }
+      return slowest;
+    });
+    console.log(`dashboard: 100000 intervals, ${drawn} drawn, slowest of 60 frames ${slowest.toFixed(0)} ms`);
+    await picture(page, "huge");
+    await accessible(page, "100,000 intervals");
+  });
+  console.log("dashboard: an experiment was started, watched, reported, compared and stopped");
+} finally {
+  rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+}
