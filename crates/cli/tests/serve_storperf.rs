@@ -75,7 +75,7 @@ fn a_job_whose_host_cannot_be_reached_fails_with_the_reason() {
 fn what_is_refused_says_why_in_a_message() {
     let directory = directory();
     let served = Served::start(&directory, &[]);
-    let hosts = json!(["192.0.2.1"]);
+    let hosts = json!(["203.0.113.1"]);
     for (path, body, status, said) in [
         ("/api/v2.0/jobs", json!({}), 400, "Missing job data"),
         ("/api/v2.0/jobs", json!({"workload": "zz", "slave_addresses": hosts}), 400, "Unknown workload: zz"),
@@ -111,15 +111,16 @@ fn what_is_refused_says_why_in_a_message() {
 fn a_group_of_hosts_stands_for_its_addresses() {
     let directory = directory();
     let served = Served::start(&directory, &[]);
-    let group = json!({"stack_name": "lab", "slave_addresses": "192.0.2.1,192.0.2.2", "password": SECRET});
+    let group =
+        json!({"stack_name": "lab", "slave_addresses": "203.0.113.1,203.0.113.2", "password": SECRET});
     let made = send(&served, "/api/v1.0/configurations", &group);
     assert!(made.status == 200 && made.json()["agent_count"] == 2 && !made.body.contains(SECRET), "{made:?}");
     let shown = served.get_json("/api/v1.0/configurations?stack_name=lab");
-    assert_eq!(shown["slave_addresses"], json!(["192.0.2.1", "192.0.2.2"]));
+    assert_eq!(shown["slave_addresses"], json!(["203.0.113.1", "203.0.113.2"]));
     let job = json!({"stack_name": "lab", "target": "/mnt/data", "workload": "rr"});
     let id = send(&served, "/api/v1.0/jobs", &job).json()["job_id"].as_str().unwrap().to_owned();
     let run = served.get_json(&format!("/api/v3/runs/{id}"));
-    assert_eq!(run["hosts"], json!(["192.0.2.1", "192.0.2.2"]));
+    assert_eq!(run["hosts"], json!(["203.0.113.1", "203.0.113.2"]));
     let removed = served.request("DELETE", "/api/v1.0/configurations?stack_name=lab", "", "");
     assert_eq!(removed.json(), json!({ "stack_id": "lab" }));
     assert!(refused(&send(&served, "/api/v1.0/jobs", &job), 400).contains("Stack lab does not exist"));

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use experiment::Diagnostics;
+use experiment::{Diagnostic, Diagnostics};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -98,7 +98,11 @@ impl Problem {
         let count = faults.faults.len() + faults.more;
         let detail = match (count, faults.faults.first()) {
             (1, Some(fault)) => format!("line {}: {}; {}", fault.line, fault.text, fault.hint),
-            _ => format!("the experiment has {count} faults"),
+            (_, Some(fault)) => {
+                let Diagnostic { line, text, hint, .. } = fault;
+                format!("the experiment has {count} faults; the first, in line {line}: {text}; {hint}")
+            }
+            (_, None) => format!("the experiment has {count} faults"),
         };
         let views = faults.faults.into_iter().map(|fault| FaultView {
             line: fault.line,

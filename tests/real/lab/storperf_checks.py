@@ -148,7 +148,7 @@ def follow_guide(served: Service, net: FleetNet, directory: Path, report: Report
     report.equal("the running job is stopped", stopped, (200, {"Slaves": [host.address]}))
     ended = served.ended(made["job_id"])["Status"]
     report.check("and says so", ended in ("Interrupted", "Cancelled", "Failed"), ended)
-    report.equal("nothing runs on the host", host.processes("manometer"), [])
+    report.equal("nothing runs on the host", host.processes("manometer agent"), [])
     status, unknown = served.ask("GET", "/api/v1.0/jobs?id=no-such-job&type=status")
     report.equal("an unknown job is not found", (status, list(unknown)), (404, ["message"]))
 

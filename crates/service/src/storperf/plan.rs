@@ -138,7 +138,7 @@ mod tests {
     fn a_job_is_a_matrix_of_its_workloads_in_order() {
         // As text: in it, the workloads are not in the order of their names.
         let body = r#"{
-            "slave_addresses": ["192.0.2.1", "[2001:db8::1]:2222"], "username": "me", "target": "/mnt/data",
+            "slave_addresses": ["203.0.113.1", "[2001:db8::1]:2222"], "username": "me", "target": "/mnt/data",
             "block_sizes": "4k,16384", "queue_depths": "1,8", "deadline": 30, "steady_state_samples": 5,
             "workloads": {
                 "readwritemix": {"rw": "randrw", "rwmixread": 60, "filesize": "2G", "nrfiles": "10", "numjobs": 10},
@@ -164,12 +164,12 @@ mod tests {
         assert_eq!(measured.steady, SteadyRule::Storperf { sample_s: 60.0, samples: 5 });
         assert_eq!(cells[4].steady, SteadyRule::None, "preparations are not judged");
         assert_eq!(cells[4].workload.stream().unwrap().ending.runtime_s, 0.0);
-        assert!(text.contains("me@192.0.2.1") && text.contains("me@[2001:db8::1]:2222"), "{text}");
+        assert!(text.contains("me@203.0.113.1") && text.contains("me@[2001:db8::1]:2222"), "{text}");
     }
 
     #[test]
     fn an_initialization_covers_every_byte_of_every_file() {
-        let body = json!({"slave_addresses": "192.0.2.1", "target": "/mnt/data", "filesize": "20M", "nrfiles": 10, "numjobs": 10});
+        let body = json!({"slave_addresses": "203.0.113.1", "target": "/mnt/data", "filesize": "20M", "nrfiles": 10, "numjobs": 10});
         let request = initialization(body.to_string().as_bytes(), &GroupBook::default()).unwrap();
         let cells = cells(&experiment(&request, Duration::from_secs(60)).unwrap());
         let stream = cells[0].workload.stream().unwrap();
@@ -181,13 +181,13 @@ mod tests {
 
     #[test]
     fn a_device_is_used_as_a_whole_and_overwritten_only_by_an_initialization() {
-        let body = json!({"slave_addresses": "192.0.2.1", "target": "/dev/vdb", "workload": "rr"});
+        let body = json!({"slave_addresses": "203.0.113.1", "target": "/dev/vdb", "workload": "rr"});
         let request = job(body.to_string().as_bytes(), &GroupBook::default()).unwrap();
         let cells = cells(&experiment(&request, Duration::from_secs(60)).unwrap());
         let stream = cells[0].workload.stream().unwrap();
         assert_eq!(stream.files.names.listed, ["/dev/vdb"]);
         assert_eq!(request.job.overwrites(), None);
-        let body = json!({"slave_addresses": "192.0.2.1", "target": "/dev/vdb"});
+        let body = json!({"slave_addresses": "203.0.113.1", "target": "/dev/vdb"});
         let request = initialization(body.to_string().as_bytes(), &GroupBook::default()).unwrap();
         assert_eq!(request.job.overwrites(), Some("/dev/vdb"));
     }
