@@ -166,8 +166,9 @@ fn refused_path(cell: &Cell, substituted: bool, allowed: &mut AllowedPaths) -> O
         Err(_) => return refuse("the target's URL cannot be read".to_owned(), "write it without variables"),
     };
     let own = target.option("directory").map(|name| Path::new(url.path()).join(name));
-    // A job has its files where it names them, not below its target.
-    let whole = cell.workload.stream().is_none().then(|| PathBuf::from(url.path()));
+    // A job has its files where it names them, not below its target; a device is used as a whole.
+    let whole = cell.workload.stream().is_none() || url.kind().device;
+    let whole = whole.then(|| PathBuf::from(url.path()));
     let paths = [whole, own];
     for path in paths.into_iter().flatten() {
         let text = path.display().to_string();

@@ -77,6 +77,46 @@ fn paths_are_compared_without_links_and_dots() {
 }
 
 #[test]
+fn a_job_uses_only_the_files_that_it_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    let policy = RequestPolicy { paths: vec![root.join("in")], ..RequestPolicy::default() };
+    std::fs::create_dir(root.join("in")).unwrap();
+    let text = |url: &str, job: &str| {
+        format!("targets: {{t: '{url}'}}\nworkloads:\n  w: {{ops: read, job: {{{job}}}}}\n")
+    };
+    let root = root.display();
+    for (job, expected) in [
+        (format!("files: {{names: {{directories: [{root}/in]}}, bytes: 1MiB}}"), ""),
+        (format!("files: {{names: {{directories: [{root}]}}, bytes: 1MiB}}"), "not among"),
+        (format!("files: {{names: {{listed: [{root}/in/a, {root}/b]}}, bytes: 1MiB}}"), "not among"),
+        (
+            format!("files: {{names: {{directories: [{root}/in], format: '../$filenum'}}, bytes: 1MiB}}"),
+            "not among",
+        ),
+        (
+            format!("files: {{names: {{directories: [{root}/in]}}, bytes: 1MiB}}, logs: {{bandwidth: x}}"),
+            "no logs of single",
+        ),
+        (
+            format!("files: {{names: {{directories: [{root}/in]}}, bytes: 1MiB}}, replay: {{files: [x]}}"),
+            "replays no logs",
+        ),
+    ] {
+        let found = faults(&text("file:///tmp", &job), &policy);
+        match expected {
+            "" => assert_eq!(found, [], "{job}"),
+            said => assert!(found.len() == 1 && found[0].2.contains(said), "{job}: {found:?}"),
+        }
+    }
+    let found = faults(&text("block:///dev/vda", "ending: {runtime_s: 1}"), &policy);
+    assert!(
+        found.len() == 1 && found[0].2.contains("not among"),
+        "a device is used whatever names say: {found:?}"
+    );
+}
+
+#[test]
 fn the_queue_knows_the_hosts_of_a_plan() {
     let policy = RequestPolicy { commands: true, local: true, ..RequestPolicy::default() };
     for (fleet, expected) in [
