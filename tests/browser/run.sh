@@ -116,7 +116,7 @@ echo "the documents of a service"
 : >"$work/serve.log"
 "$MANOMETER" serve --listen 127.0.0.1:0 --directory "$work/serve" 2>>"$work/serve.log" &
 service=$!
-trap 'kill "$service" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
 for _ in {1..300}; do
     url=$(sed -n 's|.*listening on \(http://.*\)|\1|p' "$work/serve.log")
     [ -z "$url" ] || break
@@ -127,6 +127,7 @@ done
 node "$root/tests/browser/docs.mjs" "$cache/browser" "$url" "$pictures"
 kill "$service"
 wait "$service" || true
+trap 'rm -rf "$work"' EXIT
 
 printed() {
     "$cache/notebook/bin/python3" tests/browser/print_check.py "$@"
