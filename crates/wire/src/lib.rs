@@ -8,6 +8,7 @@ pub mod http1;
 pub mod memcached;
 pub mod mount;
 pub mod nfs3;
+pub mod nfs4;
 mod number_text;
 pub mod portmap;
 pub mod rpc;

@@ -2,20 +2,22 @@
 
 use crate::xdr::{Decode, DecodeError, Encode, Reader, put_opaque, xdr_bytes, xdr_enum, xdr_struct};
 
-/// A file handle (`nfs_fh3`): up to 64 bytes opaque to the client, stored inline.
+/// A file handle: bytes opaque to the client, stored inline. Version 3 has at most 64 (`nfs_fh3`), version 4 at most 128.
 #[derive(Clone, Copy)]
 pub struct FileHandle {
     len: u8,
-    bytes: [u8; FileHandle::LIMIT],
+    bytes: [u8; FileHandle::CAPACITY],
 }
 
 impl FileHandle {
-    /// `NFS3_FHSIZE`.
+    /// `NFS3_FHSIZE`: the most that version 3 has.
     pub const LIMIT: usize = 64;
+    /// `NFS4_FHSIZE`: the most that version 4 has.
+    pub const CAPACITY: usize = 128;
     /// The empty handle.
-    pub const EMPTY: Self = Self { len: 0, bytes: [0; Self::LIMIT] };
+    pub const EMPTY: Self = Self { len: 0, bytes: [0; Self::CAPACITY] };
 
-    /// A handle of these bytes; `None` if there are more than 64.
+    /// A handle of these bytes; `None` if there are more than 128.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut handle = Self::EMPTY;
         handle.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use wire::mount::{DirPath, Exports, MountResult};
 use wire::nfs3::*;
+use wire::nfs4;
 use wire::portmap::{Binding, Dump, Mapping, UniversalAddress};
 use wire::rpc::{AuthSys, CallHeader, ReplyHeader};
 use wire::xdr::{Decode, DecodeError, Encode, decode_all};
@@ -99,6 +100,20 @@ pub fn nfs() -> Vec<Codec> {
         CommitArgs,
         ProcedureResult<CommitOk, WccData>,
         Procedure,
+    ]
+}
+
+/// Operations and outcomes of NFSv4.1, and the heads of COMPOUND, READ and WRITE.
+pub fn nfs41() -> Vec<Codec> {
+    codecs![
+        nfs4::OpArgument<'_>,
+        nfs4::OpOutcome<'_>,
+        nfs4::CallHead<'_>,
+        nfs4::ReplyHead<'_>,
+        nfs4::Read4Head,
+        nfs4::Write4Head,
+        nfs4::Fattr<'_>,
+        nfs4::Bitmap,
     ]
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use wire::rpc::RecordScanner;
 
-use crate::codecs::{Codec, nfs, rpc};
+use crate::codecs::{Codec, nfs, nfs41, rpc};
 use crate::hostile::check;
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, and random enough to choose mutations.
@@ -101,6 +101,11 @@ fn fuzz(codecs: &[Codec], first_seed: u64) {
 #[test]
 fn nfs_messages() {
     fuzz(&nfs(), 0x6e66_7300_0000_0000);
+}
+
+#[test]
+fn nfs41_messages() {
+    fuzz(&nfs41(), 0x6e66_7334_0000_0000);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use wire::rpc::{AuthSys, CallHeader, ReplyHeader};
 use wire::xdr::{DecodeError, Encode, Reader, decode_all};
 
 use crate::alloc::allocated;
-use crate::codecs::{Codec, nfs, rpc};
+use crate::codecs::{Codec, nfs, nfs41, rpc};
 
 /// Decoded lists are larger in memory than on the wire: a READDIRPLUS entry without attributes takes 32 bytes there and
 /// about 250 here, in a vector that may be half empty; small vectors start with a capacity of four.
@@ -36,14 +36,14 @@ fn words() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn arbitrary_bytes_are_survived(bytes in vec(any::<u8>(), 0..600)) {
-        for codec in nfs().into_iter().chain(rpc()) {
+        for codec in nfs().into_iter().chain(nfs41()).chain(rpc()) {
             check(&codec, &bytes);
         }
     }
 
     #[test]
     fn plausible_words_are_survived(bytes in words()) {
-        for codec in nfs().into_iter().chain(rpc()) {
+        for codec in nfs().into_iter().chain(nfs41()).chain(rpc()) {
             check(&codec, &bytes);
         }
     }

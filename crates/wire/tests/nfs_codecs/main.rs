@@ -8,3 +8,4 @@ mod known;
 mod record;
 mod roundtrip;
 mod sample;
+mod v41;

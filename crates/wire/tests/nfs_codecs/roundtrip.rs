@@ -10,13 +10,13 @@ use wire::rpc::{AUTH_SYS, Auth, CallHeader, ReplyHeader};
 use wire::xdr::{Decode, Encode, Reader};
 
 use crate::alloc::allocated;
-use crate::codecs::{nfs, rpc};
+use crate::codecs::{nfs, nfs41, rpc};
 use crate::sample::Source;
 
 proptest! {
     #[test]
     fn every_value_survives_the_wire(entropy in vec(any::<u8>(), 0..700)) {
-        for codec in nfs().into_iter().chain(rpc()) {
+        for codec in nfs().into_iter().chain(nfs41()).chain(rpc()) {
             let bytes = (codec.round_trip)(&entropy);
             prop_assert_eq!((codec.decode)(&bytes), Ok(()), "{}", codec.name);
         }
@@ -24,7 +24,7 @@ proptest! {
 
     #[test]
     fn every_truncation_is_noticed(entropy in vec(any::<u8>(), 0..300), cut in any::<prop::sample::Index>()) {
-        for codec in nfs().into_iter().chain(rpc()) {
+        for codec in nfs().into_iter().chain(nfs41()).chain(rpc()) {
             let bytes = (codec.round_trip)(&entropy);
             if !bytes.is_empty() {
                 let cut = cut.index(bytes.len());
