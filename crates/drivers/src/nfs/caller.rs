@@ -8,8 +8,10 @@ use wire::nfs3::{self, Procedure, ProcedureResult, Status};
 use wire::rpc::{Auth, CallHeader, RecordEvent, RecordScanner, ReplyHeader, begin_record, end_record};
 use wire::xdr::{Decode, DecodeError, Encode, Reader};
 
+use super::connection::Way;
 use super::errors::refusal;
-use super::later::Later;
+use super::later::{Later, asks_for_later};
+use super::v41::{self, Joined};
 use crate::DriverError;
 
 /// Maximum reply size, which bounds the memory that a peer can make us use.
@@ -29,6 +31,9 @@ pub(super) struct Caller {
     reply: Vec<u8>,
     /// Calls repeated at the server's request.
     retries: u64,
+    way: Way,
+    /// The session within which calls are made, with version 4.1.
+    session: Option<Joined>,
 }
 
 /// Why a peer could not be used.
@@ -84,7 +89,20 @@ impl Caller {
             Ok(Err(e)) => return Err(failed(format!("cannot connect: {e}"), false)),
             Err(_) => return Err(failed(no_answer(started, deadline_ns), true)),
         };
-        Ok(Self {
+        let way = Way { remote: to, options: *options };
+        Ok(Self::over(reactor, stream, way, peer, credential, deadline_ns))
+    }
+
+    /// Continues on a connection with nothing outstanding; `peer` is its name in messages.
+    pub(super) fn over(
+        reactor: &Reactor,
+        stream: Stream,
+        way: Way,
+        peer: String,
+        credential: &[u8],
+        deadline_ns: u64,
+    ) -> Self {
+        Self {
             reactor: reactor.clone(),
             stream,
             buffer: Some(reactor.buffer(BUFFER_BYTES)),
@@ -94,7 +112,53 @@ impl Caller {
             deadline_ns,
             reply: Vec::new(),
             retries: 0,
-        })
+            way,
+            session: None,
+        }
+    }
+
+    pub(super) fn reactor(&self) -> &Reactor {
+        &self.reactor
+    }
+
+    pub(super) fn credential(&self) -> &[u8] {
+        &self.credential
+    }
+
+    /// Addresses of the connection.
+    pub(super) fn way(&self) -> Way {
+        self.way
+    }
+
+    /// Makes calls within this session from now on.
+    pub(super) fn set_session(&mut self, session: Joined) {
+        self.session = Some(session);
+    }
+
+    pub(super) fn session(&self) -> Option<&Joined> {
+        self.session.as_ref()
+    }
+
+    pub(super) fn session_mut(&mut self) -> Option<&mut Joined> {
+        self.session.as_mut()
+    }
+
+    /// Hands the session over.
+    pub(super) fn take_session(&mut self) -> Option<Joined> {
+        self.session.take()
+    }
+
+    /// Counts a call that is repeated.
+    pub(super) fn count_retry(&mut self) {
+        self.retries += 1;
+    }
+
+    /// Waits before a call is repeated at the server's request; false when that would be past the deadline.
+    pub(super) async fn wait(&mut self, later: &mut Later) -> bool {
+        let Some(next_ns) = later.next_ns(self.reactor.now(), self.deadline_ns) else { return false };
+        self.reactor.sleep_until(next_ns).await;
+        self.count_retry();
+        true
     }
 
     /// True when the peer is reached over IPv6.
@@ -144,19 +208,19 @@ impl Caller {
             procedure: procedure as u32,
             name: procedure.name(),
         };
+        if self.session.is_some() {
+            let carried = v41::ask(self, procedure, arguments, &mut read).await?;
+            return Ok(carried.map_err(|failure| failure.status));
+        }
         let mut later = Later::new();
         loop {
             let status = match self.call(target, arguments, &mut read).await? {
                 Ok(result) => return Ok(Ok(result)),
                 Err(failure) => failure.status,
             };
-            let next_ns = match status {
-                Status::JUKEBOX => later.next_ns(self.reactor.now(), self.deadline_ns),
-                _ => None,
-            };
-            let Some(next_ns) = next_ns else { return Ok(Err(status)) };
-            self.reactor.sleep_until(next_ns).await;
-            self.retries += 1;
+            if !(asks_for_later(status) && self.wait(&mut later).await) {
+                return Ok(Err(status));
+            }
         }
     }
 
@@ -250,7 +314,7 @@ impl Caller {
         self.stream
     }
 
-    fn error(&self, kind: ErrorKind, target: Target, cause: &str) -> Failed {
+    pub(super) fn error(&self, kind: ErrorKind, target: Target, cause: &str) -> Failed {
         let error = DriverError::new(kind, format!("{}, {}: {cause}", self.peer, target.name));
         Failed { error, cause: cause.into(), unanswered: kind == ErrorKind::TimedOut }
     }

@@ -11,6 +11,7 @@ use wire::nfs3::{
 use wire::xdr::Encode;
 
 use super::slots::Piece;
+use super::v41::{self, CompoundWriter};
 
 /// A procedure that operations call.
 pub(super) trait Call: Copy {
@@ -23,6 +24,9 @@ pub(super) trait Call: Copy {
 
     /// What its slot waits for.
     fn expect(self) -> Expect;
+
+    /// Appends the operations that it is in version 4.1.
+    fn compound(arguments: &Self::Arguments<'_>, to: &mut CompoundWriter<'_>);
 
     /// Extracts its own reply from any; `None` when it is another procedure's.
     fn reply(any: Reply) -> Option<Self::Reply>;
@@ -40,6 +44,8 @@ pub(super) enum Expect {
     Write(Piece),
     Commit,
     Readdirplus,
+    /// SEQUENCE alone, in version 4.1.
+    Renew,
 }
 
 /// The relevant part of a procedure's result.
@@ -54,6 +60,7 @@ pub(super) enum Reply {
     Write(Written),
     Commit(Verifier),
     Readdirplus(Listed),
+    Renew(()),
 }
 
 /// What LOOKUP found.
@@ -90,7 +97,7 @@ pub(super) struct Listed {
 }
 
 macro_rules! call {
-    ($name:ident, $arguments:ty => $reply:ty) => {
+    ($name:ident as $compound:ident, $arguments:ty => $reply:ty) => {
         #[derive(Clone, Copy)]
         pub(super) struct $name;
 
@@ -105,13 +112,18 @@ macro_rules! call {
             }
 
             #[inline]
+            fn compound(arguments: &Self::Arguments<'_>, to: &mut CompoundWriter<'_>) {
+                v41::$compound(arguments, to);
+            }
+
+            #[inline]
             fn reply(any: Reply) -> Option<$reply> {
                 if let Reply::$name(reply) = any { Some(reply) } else { None }
             }
         }
     };
     // The slot knows the piece being moved.
-    ($name:ident of Piece, $arguments:ty => $reply:ty) => {
+    ($name:ident of Piece as $compound:ident, $arguments:ty => $reply:ty) => {
         #[derive(Clone, Copy)]
         pub(super) struct $name(pub(super) Piece);
 
@@ -126,6 +138,11 @@ macro_rules! call {
             }
 
             #[inline]
+            fn compound(arguments: &Self::Arguments<'_>, to: &mut CompoundWriter<'_>) {
+                v41::$compound(arguments, to);
+            }
+
+            #[inline]
             fn reply(any: Reply) -> Option<$reply> {
                 if let Reply::$name(reply) = any { Some(reply) } else { None }
             }
@@ -133,11 +150,11 @@ macro_rules! call {
     };
 }
 
-call!(Getattr, FileHandle => ());
-call!(Lookup, DirArgs<'a> => Found);
-call!(Create, CreateArgs<'a> => Option<FileHandle>);
-call!(Remove, DirArgs<'a> => ());
-call!(Read of Piece, ReadArgs => Came);
-call!(Write of Piece, WriteHead => Written);
-call!(Commit, CommitArgs => Verifier);
-call!(Readdirplus, ReaddirplusArgs => Listed);
+call!(Getattr as getattr, FileHandle => ());
+call!(Lookup as lookup, DirArgs<'a> => Found);
+call!(Create as create, CreateArgs<'a> => Option<FileHandle>);
+call!(Remove as remove, DirArgs<'a> => ());
+call!(Read of Piece as read, ReadArgs => Came);
+call!(Write of Piece as write, WriteHead => Written);
+call!(Commit as commit, CommitArgs => Verifier);
+call!(Readdirplus as readdirplus, ReaddirplusArgs => Listed);

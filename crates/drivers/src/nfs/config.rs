@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use metrics::ErrorKind;
 use reactor::SocketOptions;
+use wire::nfs3::Status;
+use wire::nfs4::Nfs4Status;
 
 use super::named::ExportFiles;
 use crate::DriverError;
@@ -23,14 +25,44 @@ pub struct NfsAddress {
     pub mount_port: Option<u16>,
 }
 
-/// An export of an NFSv3 server, and how to use it.
+/// A version of the protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NfsVersion {
+    /// Version 3 (RFC 1813): the export is found by MOUNT.
+    #[default]
+    V3,
+    /// Version 4.1 (RFC 8881): the export is a path from the server's root, at one port.
+    V4_1,
+}
+
+impl NfsVersion {
+    /// Its number, such as `4.1`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V3 => "3",
+            Self::V4_1 => "4.1",
+        }
+    }
+
+    /// A status under its name in this version.
+    pub(super) fn shown(self, status: Status) -> String {
+        match self {
+            Self::V3 => status.to_string(),
+            Self::V4_1 => Nfs4Status(status.0).to_string(),
+        }
+    }
+}
+
+/// An export of an NFS server, and how to use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NfsConfig {
+    /// Version of the protocol.
+    pub version: NfsVersion,
     /// The server's address.
     pub server: IpAddr,
-    /// Path of the export, as MOUNT expects it.
+    /// Path of the export, as MOUNT expects it; with version 4.1 from the server's root.
     pub export: String,
-    /// Port of the NFS program; `None` asks the portmapper.
+    /// Port of the NFS program; `None` asks the portmapper, with version 4.1 it is 2049.
     pub nfs_port: Option<u16>,
     /// Port of the MOUNT program; `None` asks the portmapper.
     pub mount_port: Option<u16>,
@@ -66,6 +98,7 @@ impl NfsConfig {
     /// An export with default values for everything else: portmapper, root, one connection per worker, UNSTABLE writes.
     pub fn new(server: IpAddr, export: impl Into<String>, directory: impl Into<String>) -> Self {
         Self {
+            version: NfsVersion::V3,
             server,
             export: export.into(),
             nfs_port: None,

@@ -20,6 +20,7 @@ use wire::xdr::Encode;
 use super::calls::{Call, Expect};
 use super::slots::{Answer, Table};
 use super::ticket::Ticket;
+use super::v41::{CompoundWriter, SessionSlots};
 use super::{receive, transmit};
 use crate::{ConnectionFacts, Payload, ReconnectReason, Sink, connections};
 
@@ -28,7 +29,7 @@ pub(super) const LOSSES_MAX: u32 = 8;
 /// Maximum retransmits of a call after malformed replies.
 pub(super) const GARBAGE_MAX: u32 = 3;
 /// Calls in flight beyond one per lane, for operations that are split.
-const SPARE_SLOTS: u32 = 64;
+pub(super) const SPARE_SLOTS: u32 = 64;
 /// From this length on, discarding a READ's payload in the kernel is worth a system call of its own.
 const LARGE_READ: u32 = 32 * 1024;
 /// Bound for listings; all other replies except READs are far smaller.
@@ -51,6 +52,10 @@ pub(super) struct Settings {
     /// The record mark, and the call header with program, version and credential; transaction id and procedure are
     /// filled in for each call.
     pub(super) template: Vec<u8>,
+    /// Body of the credential.
+    pub(super) credential: Vec<u8>,
+    /// The session, with version 4.1.
+    pub(super) session: Option<Rc<SessionSlots>>,
 }
 
 impl Settings {
@@ -134,6 +139,9 @@ impl Served {
     ) -> Self {
         connections::show(&stream, "nfs", settings.worker, number);
         let connection = Connection::new(reactor, settings, (number, way), lanes);
+        if let Some(session) = &settings.session {
+            session.add_sender(connection.transmit_wake.clone());
+        }
         *connection.stream.borrow_mut() = Some(stream);
         let tasks = vec![
             reactor.spawn(transmit::run(Rc::clone(&connection))),
@@ -182,8 +190,20 @@ impl Connection {
         let message = &mut entry.message;
         message.clear();
         message.extend_from_slice(&self.settings.template);
-        message[24..28].copy_from_slice(&(C::PROCEDURE as u32).to_be_bytes());
-        arguments.encode(message);
+        match &self.settings.session {
+            None => {
+                message[24..28].copy_from_slice(&(C::PROCEDURE as u32).to_be_bytes());
+                arguments.encode(message);
+            }
+            Some(session) => {
+                if let Some(assigned) = entry.assigned.take() {
+                    session.orphan(assigned);
+                }
+                let mut to = CompoundWriter::new(message);
+                C::compound(arguments, &mut to);
+                to.end();
+            }
+        }
         let expect = call.expect();
         let payload = match expect {
             Expect::Write(piece) => piece.len as usize + wire::xdr::padding(piece.len as usize),
@@ -223,6 +243,11 @@ impl Connection {
         self.queue.borrow_mut().clear();
         self.transmit_wake.set();
         let mut table = self.table.borrow_mut();
+        if let Some(session) = &self.settings.session {
+            let ended = table.slots.iter_mut().filter(|slot| !slot.waiting);
+            ended.filter_map(|slot| slot.assigned.take()).for_each(|assigned| session.orphan(assigned));
+            session.connection_lost();
+        }
         for index in 0..table.slots.len() {
             let slot = &mut table.slots[index];
             if !slot.waiting || !std::mem::take(&mut slot.on_wire) {
@@ -326,6 +351,8 @@ mod tests {
             send_bytes: 4096,
             receive_bytes: 4096,
             template: vec![0; 64],
+            credential: Vec::new(),
+            session: None,
         });
         let way = Way { remote: ([127, 0, 0, 1], 9).into(), options: SocketOptions::default() };
         let connection = Connection::new(&reactor, &settings, (0, way), 2);

@@ -46,6 +46,7 @@ pub(super) fn read_head(record: &[u8], expect: Expect) -> Result<Head, DecodeErr
             Reply::Write(Written { bytes, committed, verifier })
         })?,
         Expect::Commit => answer::<CommitOk, WccData>(from, |ok| Reply::Commit(ok.verifier))?,
+        Expect::Renew => answer::<(), ()>(from, |()| Reply::Renew(()))?,
         Expect::Readdirplus => answer::<Page, Option<Attributes>>(from, |page| Reply::Readdirplus(page.0))?,
     };
     reader.finish()?;

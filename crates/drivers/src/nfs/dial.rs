@@ -9,14 +9,14 @@ use wire::rpc::{AuthSys, Gids};
 use wire::xdr::Encode;
 
 use super::caller::Caller;
-use super::config::NfsConfig;
+use super::config::{NfsConfig, NfsVersion};
 use super::connection::Way;
 use super::errors::{advice, kind_of};
-use super::mounting;
+use super::{mounting, v41};
 use crate::DriverError;
 
 /// Maximum READ and WRITE unless configured otherwise.
-const SIZE_MAX: u32 = 1 << 20;
+pub(super) const SIZE_MAX: u32 = 1 << 20;
 
 /// An opened export, with a connection that has nothing outstanding.
 pub(super) struct Opened {
@@ -53,6 +53,9 @@ pub(super) async fn open(
     number: u64,
     deadline_ns: u64,
 ) -> Result<Opened, DriverError> {
+    if config.version == NfsVersion::V4_1 {
+        return v41::open(reactor, config, number, deadline_ns).await;
+    }
     let (config, options) = &config.at(number);
     let credential = credential(config);
     let (root, nfs_port) = mounting::mount(reactor, config, options, &credential, deadline_ns).await?;
@@ -84,7 +87,8 @@ pub(super) fn refused(config: &NfsConfig, procedure: &str, status: Status) -> Dr
         Status::PERM | Status::ACCES => format!(" for uid {} gid {}", config.uid, config.gid),
         _ => String::new(),
     };
-    let text = format!("export {}: {procedure} answers {status}{user}{}", config.label(), advice(status));
+    let answer = config.version.shown(status);
+    let text = format!("export {}: {procedure} answers {answer}{user}{}", config.label(), advice(status));
     DriverError::new(kind_of(status), text)
 }
 

@@ -3,7 +3,10 @@
 use metrics::ErrorKind;
 use wire::mount::MountStatus;
 use wire::nfs3::Status;
+use wire::nfs4::Nfs4Status;
 use wire::rpc::{AcceptStatus, AuthStatus, ReplyBody};
+
+use super::later::asks_for_later;
 
 /// The kind under which a procedure's status is counted.
 pub(super) fn kind_of(status: Status) -> ErrorKind {
@@ -14,7 +17,9 @@ pub(super) fn kind_of(status: Status) -> ErrorKind {
         Status::NOSPC | Status::DQUOT | Status::FBIG => ErrorKind::NoSpace,
         Status::ROFS => ErrorKind::ReadOnly,
         Status::STALE | Status::BADHANDLE => ErrorKind::Stale,
-        Status::JUKEBOX => ErrorKind::Busy,
+        status if asks_for_later(status) => ErrorKind::Busy,
+        Status(status) if status == Nfs4Status::FHEXPIRED.0 => ErrorKind::Stale,
+        Status(status) if status == Nfs4Status::WRONGSEC.0 => ErrorKind::AccessDenied,
         Status::IO | Status::NXIO | Status::NODEV | Status::SERVERFAULT => ErrorKind::ServerFault,
         _ => ErrorKind::Rejected,
     }
@@ -40,6 +45,10 @@ pub(super) fn advice(status: Status) -> &'static str {
         Status::JUKEBOX => {
             "; it asked to be called again later until the time was up: it may be recovering, or moving data"
         }
+        Status(status) if status == Nfs4Status::GRACE.0 => {
+            "; it has restarted and let clients only reclaim what they had until the time was up: try again after its grace \
+             period"
+        }
         Status::STALE => "; the file was removed or the file system replaced meanwhile",
         _ => "",
     }
@@ -58,7 +67,10 @@ pub(super) fn refusal(body: &ReplyBody<'_>) -> Option<(ErrorKind, String)> {
             }
             AcceptStatus::ProgramMismatch { low, high } => (
                 ErrorKind::Rejected,
-                format!("the server has versions {low} to {high} of the program only; NFSv3 must be enabled"),
+                format!(
+                    "the server has versions {low} to {high} of the program only: enable the wanted one there, or choose \
+                     another"
+                ),
             ),
             AcceptStatus::ProgramUnavailable => {
                 (ErrorKind::Rejected, "the program is not served on that port (PROG_UNAVAIL)".into())

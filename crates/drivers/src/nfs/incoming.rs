@@ -3,6 +3,8 @@
 //! A reply that arrived whole in one fragment is decoded in place. Otherwise its first bytes are collected until the
 //! head is complete; the payload of a READ is verified as it arrives and never kept.
 
+use std::rc::Rc;
+
 use metrics::ErrorKind;
 use wire::rpc::{RecordEvent, RecordScanner, peek_xid};
 use wire::xdr::DecodeError;
@@ -11,6 +13,7 @@ use super::calls::Expect;
 use super::decode::{Head, read_head};
 use super::flow::{Flow, fail};
 use super::slots::{Answer, Found, Table};
+use super::v41::{self, Late, SessionSlots};
 use crate::{Payload, Sink};
 
 /// The head of a READ reply is complete within this many bytes: the RPC header with the longest verifier, attributes
@@ -42,6 +45,10 @@ pub(super) struct Incoming {
     records: u64,
     payload: Payload,
     sink: Sink,
+    /// The session, with version 4.1.
+    session: Option<Rc<SessionSlots>>,
+    /// The server no longer knows it, or differs about its slots.
+    session_lost: bool,
 }
 
 impl Incoming {
@@ -54,6 +61,44 @@ impl Incoming {
             records: 0,
             payload,
             sink,
+            session: None,
+            session_lost: false,
+        }
+    }
+
+    /// The replies are those of version 4.1, within this session.
+    pub(super) fn within(self, session: Option<Rc<SessionSlots>>) -> Self {
+        Self { session, ..self }
+    }
+
+    /// True when the stream ended because the session is lost.
+    pub(super) fn session_lost(&self) -> bool {
+        self.session_lost
+    }
+
+    fn read_head(&self, record: &[u8], expect: Expect) -> Result<Head, DecodeError> {
+        if self.session.is_some() { v41::read_head(record, expect) } else { read_head(record, expect) }
+    }
+
+    /// Frees the session's slot of a call whose reply arrives.
+    #[inline]
+    fn free_slot(&mut self, record: &[u8], table: &mut Table, index: u32) -> Result<(), Garbage> {
+        let Some(session) = &self.session else { return Ok(()) };
+        match v41::sequenced(record, &mut table.slots[index as usize], session)? {
+            Late::Freed => Ok(()),
+            Late::SessionLost(status) => {
+                self.session_lost = true;
+                Err(Garbage(
+                    format!("the server ended the session, or differs about its slots: {status}").into(),
+                ))
+            }
+        }
+    }
+
+    /// Frees the session's slot of an abandoned call.
+    fn free_late(&self, record: &[u8]) {
+        if let Some(session) = &self.session {
+            session.late_record(record);
         }
     }
 
@@ -113,9 +158,15 @@ impl Incoming {
         let Some(xid) = peek_xid(record) else {
             return Err(garbage("a record without a transaction number"));
         };
-        let Some(index) = find(table, xid)? else { return Ok(()) };
+        let Some(index) = find(table, xid)? else {
+            self.free_late(record);
+            return Ok(());
+        };
         let expect = table.slots[index as usize].expect;
-        let failed = match read_head(record, expect) {
+        if let Err(problem) = self.free_slot(record, table, index) {
+            return Err(self.refuse(problem, table, index));
+        }
+        let failed = match self.read_head(record, expect) {
             Ok(Head::Payload(asked, head, at)) => {
                 let mut flow = Flow::new(index, xid, asked, &head, now_ns, self.checked(), table);
                 match flow.take(&record[at..]) {
@@ -130,8 +181,15 @@ impl Incoming {
             Err(error) => error,
         };
         let problem = garbage(failed);
-        table.settle(index, Some(Answer::Failed(ErrorKind::Protocol, problem.0.clone())));
-        Err(problem)
+        Err(self.refuse(problem, table, index))
+    }
+
+    /// Ends the call of a malformed reply. One whose session is lost waits for the next.
+    fn refuse(&self, problem: Garbage, table: &mut Table, index: u32) -> Garbage {
+        if !self.session_lost {
+            table.settle(index, Some(Answer::Failed(ErrorKind::Protocol, problem.0.clone())));
+        }
+        problem
     }
 
     /// Processes some bytes of a record that arrives in pieces.
@@ -158,15 +216,24 @@ impl Incoming {
             return Ok(());
         };
         // For a record that no call waits for, the phase stays `Skip`.
-        let Some(index) = find(table, xid)? else { return Ok(()) };
+        let Some(index) = find(table, xid)? else {
+            self.free_late(&self.head);
+            return Ok(());
+        };
         self.phase = Phase::Head;
         let expect = table.slots[index as usize].expect;
         if !matches!(expect, Expect::Read(_)) {
             self.head.extend_from_slice(rest);
             return Ok(());
         }
-        match read_head(&self.head, expect) {
+        match self.read_head(&self.head, expect) {
             Ok(Head::Payload(asked, head, at)) => {
+                let whole = std::mem::take(&mut self.head);
+                let freed = self.free_slot(&whole, table, index);
+                self.head = whole;
+                if let Err(problem) = freed {
+                    return Err(self.refuse(problem, table, index));
+                }
                 let mut flow = Flow::new(index, xid, asked, &head, now_ns, self.checked(), table);
                 let gathered = std::mem::take(&mut self.head);
                 let result = flow.take(&gathered[at..]);

@@ -1,4 +1,4 @@
-//! NFS version 3 in user space over TCP (RFC 1813): no mount, no root.
+//! NFS in user space over TCP: no mount, no root. Version 3 (RFC 1813), or 4.1 ([`v41`]).
 //!
 //! Many calls are in flight on each connection, and replies arrive in any order. A payload is generated in the send
 //! buffer and verified in the receive buffer; it is never kept and never copied a second time. Retry rules:
@@ -39,8 +39,9 @@ mod slots;
 mod ticket;
 mod transfer;
 mod transmit;
+mod v41;
 
-pub use config::{NfsAddress, NfsConfig};
+pub use config::{NfsAddress, NfsConfig, NfsVersion};
 pub use look::ExportLook;
 pub use manage::ServerLimits;
 pub use named::ExportFiles;

@@ -10,7 +10,7 @@ use super::calls::{Call, Commit, Create, Getattr, Listed, Read, Readdirplus, Rem
 use super::connection::{Connection, LISTING_BYTES};
 use super::errors::{advice, kind_of};
 use super::lane::LaneListing;
-use super::later::Later;
+use super::later::{Later, asks_for_later};
 use super::session::NfsSession;
 use super::slots::Answer;
 use super::ticket::Ticket;
@@ -112,14 +112,14 @@ impl<'a> Operation<'a> {
                 self.done.first_byte_ns = ended.first_byte_ns;
             }
             let status = match ended.answer {
-                Answer::Status(Status::JUKEBOX) => {
+                Answer::Status(status) if asks_for_later(status) => {
                     let reactor = &self.session.reactor;
                     if let Some(next_ns) = later.next_ns(reactor.now(), self.running.due_ns) {
                         reactor.sleep_until(next_ns).await;
                         ticket.again();
                         continue;
                     }
-                    Some(Status::JUKEBOX)
+                    Some(status)
                 }
                 Answer::Status(status) => Some(status),
                 _ => None,
@@ -131,7 +131,8 @@ impl<'a> Operation<'a> {
                     return Ok(C::reply(reply).expect("a reply is decoded as what its slot waits for"));
                 }
                 Answer::Status(status) => {
-                    (kind_of(status), format!("the server answers {status}{}", advice(status)).into())
+                    let answer = self.session.version.shown(status);
+                    (kind_of(status), format!("the server answers {answer}{}", advice(status)).into())
                 }
                 Answer::Failed(kind, text) => (kind, text),
             };

@@ -6,6 +6,7 @@ use std::time::Duration;
 use metrics::ErrorKind;
 use reactor::{Buffer, Stream};
 
+use super::caller::Caller;
 use super::connection::{Connection, Loss};
 use super::incoming::{Garbage, Incoming};
 use crate::Sink;
@@ -58,7 +59,7 @@ async fn connect(connection: &Connection) -> Result<Stream, Box<str>> {
     let end = connection.reactor.now() + limit.as_nanos() as u64;
     let attempt = connection.reactor.connect(connection.way.remote, &connection.way.options);
     match connection.reactor.timeout_at(end, attempt).await {
-        Ok(Ok(stream)) => Ok(stream),
+        Ok(Ok(stream)) => rejoin(connection, stream, end).await,
         Ok(Err(e)) => Err(format!("the connection was lost and reconnecting failed: {e}").into()),
         Err(_) => {
             let seconds = limit.as_secs_f64();
@@ -67,10 +68,26 @@ async fn connect(connection: &Connection) -> Result<Stream, Box<str>> {
     }
 }
 
+/// Binds a new connection to the session, with version 4.1.
+async fn rejoin(connection: &Connection, stream: Stream, end_ns: u64) -> Result<Stream, Box<str>> {
+    let Some(session) = &connection.settings.session else { return Ok(stream) };
+    let (reactor, way) = (&connection.reactor, connection.way);
+    let peer = format!("NFS server at {}", way.remote);
+    let mut caller = Caller::over(reactor, stream, way, peer, &connection.settings.credential, end_ns);
+    match reactor.timeout_at(end_ns, session.rejoin(&mut caller, &way)).await {
+        Ok(Ok(())) => Ok(caller.into_stream()),
+        Ok(Err(error)) => Err(format!("the session could not be continued: {}", error.detail).into()),
+        Err(_) => {
+            Err("the session could not be continued: another connection did not replace it in time".into())
+        }
+    }
+}
+
 /// Receives until the connection is lost. Returns why, and whether complete replies had arrived before.
 async fn converse(connection: &Connection, stream: &Stream, mut buffer: Buffer) -> (Loss, bool, Buffer) {
     let settings = &connection.settings;
-    let mut incoming = Incoming::new(settings.record_limit(), settings.payload, settings.sink);
+    let incoming = Incoming::new(settings.record_limit(), settings.payload, settings.sink);
+    let mut incoming = incoming.within(settings.session.clone());
     let loss = loop {
         let large_reads = connection.table.borrow().large_reads;
         let mut due = incoming.due();
@@ -94,7 +111,7 @@ async fn converse(connection: &Connection, stream: &Stream, mut buffer: Buffer) 
         connection.last_received_ns.set(now_ns);
         let fed = incoming.feed(&buffer[..count], &mut connection.table.borrow_mut(), now_ns);
         if let Err(Garbage(text)) = fed {
-            break Loss { kind: Some(ErrorKind::Protocol), text };
+            break Loss { kind: Some(kind_of(&incoming)), text };
         }
         let discardable = incoming.discardable();
         if discardable < DISCARD_MIN {
@@ -113,6 +130,11 @@ async fn converse(connection: &Connection, stream: &Stream, mut buffer: Buffer) 
         }
     };
     (loss, incoming.records() > 0, buffer)
+}
+
+/// The kind of error for a stream that cannot be continued.
+fn kind_of(incoming: &Incoming) -> ErrorKind {
+    if incoming.session_lost() { ErrorKind::ConnectionLost } else { ErrorKind::Protocol }
 }
 
 fn ended(connection: &Connection) -> Loss {

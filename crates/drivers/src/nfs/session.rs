@@ -11,14 +11,15 @@ use wire::nfs3::{FileHandle, PROGRAM, VERSION};
 use wire::rpc::{AUTH_SYS, Auth, CallHeader, begin_record};
 use wire::xdr::Encode;
 
-use super::caller::no_answer;
-use super::config::NfsConfig;
-use super::connection::{Connection, Served, Settings, Way};
+use super::caller::{Caller, no_answer};
+use super::config::{NfsConfig, NfsVersion};
+use super::connection::{Connection, SPARE_SLOTS, Served, Settings, Way};
 use super::dial;
 use super::handles::Handles;
 use super::lane::LaneListing;
 use super::named::{Directories, ExportFiles};
 use super::operation::Operation;
+use super::v41::{self, Renewal, SessionSlots};
 use crate::deadlines::{Deadlines, Watching};
 use crate::{Done, DriverError, Op, OpError, ReconnectReason, Session, SessionFacts, WorkerContext};
 
@@ -29,6 +30,9 @@ const RECEIVE_BYTES: usize = 2 << 20;
 
 /// One worker's connections to an export.
 pub struct NfsSession {
+    pub(super) version: NfsVersion,
+    /// Ends before the connections.
+    _renewal: Option<Renewal>,
     pub(super) reactor: Reactor,
     pub(super) connections: Vec<Served>,
     pub(super) lanes: Vec<Lane>,
@@ -69,7 +73,14 @@ impl NfsSession {
         let deadline_ns = started + context.connect_timeout.as_nanos() as u64;
         let count = config.connections_per_worker.min(context.lanes.max(1));
         let first = config.first_connection(context.worker, count);
-        let mut opened = dial::open(reactor, config, first, deadline_ns).await?;
+        let lanes_each = context.lanes.max(1).div_ceil(count);
+        let mut opened = match config.version {
+            NfsVersion::V3 => dial::open(reactor, config, first, deadline_ns).await?,
+            NfsVersion::V4_1 => {
+                let slots = context.lanes.max(1) + SPARE_SLOTS;
+                v41::open_session(reactor, config, first, deadline_ns, slots).await?
+            }
+        };
         let directory = match config.named {
             Some(_) => opened.root,
             None => {
@@ -78,6 +89,10 @@ impl NfsSession {
             }
         };
         let retries = opened.caller.retries();
+        let joined = opened.caller.take_session();
+        let lease_s = joined.as_ref().map_or(0, |joined| joined.lease_s);
+        let session = joined.map(|joined| Rc::new(SessionSlots::new(joined)));
+        let credential = dial::credential(config);
         let settings = Rc::new(Settings {
             worker: context.worker,
             payload: context.payload,
@@ -87,9 +102,13 @@ impl NfsSession {
             read_size: opened.read_size,
             send_bytes: (SEND_BYTES / count as usize).clamp(SEND_BYTES / 16, SEND_BYTES / 4),
             receive_bytes: (RECEIVE_BYTES / count as usize).clamp(RECEIVE_BYTES / 8, RECEIVE_BYTES / 2),
-            template: template(&dial::credential(config)),
+            template: match config.version {
+                NfsVersion::V3 => template(&credential),
+                NfsVersion::V4_1 => v41::template(&credential),
+            },
+            credential,
+            session: session.clone(),
         });
-        let lanes_each = context.lanes.max(1).div_ceil(count);
         let begin =
             |number: usize, way, stream| Served::start(reactor, &settings, (number, way), stream, lanes_each);
         let mut connections = vec![begin(0, opened.way, opened.caller.into_stream())];
@@ -110,13 +129,26 @@ impl NfsSession {
                 Ok(Err(e)) => return Err(failed(format!("cannot connect: {e}"))),
                 Err(_) => return Err(failed(no_answer(started, deadline_ns))),
             };
+            let stream = match &session {
+                None => stream,
+                Some(session) => {
+                    let peer = format!("NFS server at {}", way.remote);
+                    let mut caller =
+                        Caller::over(reactor, stream, way, peer, &settings.credential, deadline_ns);
+                    session.rejoin(&mut caller, &way).await?;
+                    caller.into_stream()
+                }
+            };
             connections.push(begin(number, way, stream));
         }
         let deadlines = Deadlines::new(reactor, context.lanes.max(1) as usize, context.op_timeout);
         let watched: Vec<_> = connections.iter().map(|served| Rc::clone(&served.connection)).collect();
         let watching = deadlines
             .watch(move |now_ns| watched.iter().for_each(|connection| connection.end_overdue(now_ns)));
+        let renewal = session.map(|_| Renewal::start(reactor, &connections[0].connection, lease_s));
         Ok(Self {
+            version: config.version,
+            _renewal: renewal,
             reactor: reactor.clone(),
             connections,
             lanes: (0..context.lanes.max(1)).map(|_| Lane::default()).collect(),
@@ -151,6 +183,16 @@ fn template(credential: &[u8]) -> Vec<u8> {
     CallHeader::new(0, PROGRAM, VERSION, 0, Auth { flavor: AUTH_SYS, body: credential })
         .encode(&mut template);
     template
+}
+
+impl Drop for NfsSession {
+    fn drop(&mut self) {
+        if let Some(session) =
+            self.connections.first().and_then(|served| served.connection.settings.session.clone())
+        {
+            session.leave();
+        }
+    }
 }
 
 impl Session for NfsSession {

@@ -8,6 +8,7 @@ use reactor::Signal;
 use wire::nfs3::Status;
 
 use super::calls::{Expect, Reply};
+use super::v41::Assigned;
 use crate::Op;
 
 /// Bytes reserved for a call without its payload: header, credential, handle and a name fit.
@@ -84,6 +85,8 @@ pub(super) struct Slot {
     pub(super) gathered: Vec<u8>,
     pub(super) answer: Option<Answer>,
     pub(super) signal: Signal,
+    /// The slot of the session, with version 4.1, from when it is transmitted until its reply arrives.
+    pub(super) assigned: Option<Assigned>,
 }
 
 /// What a transaction id refers to.
@@ -136,6 +139,7 @@ impl Table {
                 gathered: Vec::new(),
                 answer: None,
                 signal: signal(),
+                assigned: None,
             })
             .collect();
         Self {

@@ -64,6 +64,7 @@ impl<'a, C> Ticket<'a, C> {
     /// Repeats the call under a new transaction id.
     pub(super) fn again(&self) {
         let mut table = self.connection.table.borrow_mut();
+        debug_assert!(table.slots[self.slot as usize].assigned.is_none(), "its reply has freed it");
         let xid = table.begin(self.slot);
         self.connection.enqueue(&table, self.slot, xid);
         self.connection.count_retry();

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::calls::Expect;
 use super::connection::Connection;
 use super::slots::Piece;
+use super::v41::CompoundWriter;
 
 /// A payload being sent, and the padding after it.
 struct Filling {
@@ -68,6 +69,27 @@ fn gather(connection: &Connection, buffer: &mut [u8], filling: &mut Option<Filli
             queue.pop_front();
             continue;
         };
+        if let Some(session) = &connection.settings.session {
+            if now_ns == 0 {
+                now_ns = connection.reactor.now();
+            }
+            if session.must_wait() {
+                return filled;
+            }
+            // A retransmission keeps its slot, if the session is still the same.
+            if !slot.assigned.is_some_and(|assigned| session.is_current(assigned)) {
+                let at = CompoundWriter::sequence_at(connection.settings.template.len());
+                slot.assigned = session.assign(now_ns, &mut slot.message[at..]);
+                if slot.assigned.is_none() {
+                    if session.is_exhausted()
+                        && let Some(stream) = &*connection.stream.borrow()
+                    {
+                        stream.shutdown();
+                    }
+                    return filled;
+                }
+            }
+        }
         let message = &slot.message;
         let Some(place) = buffer.get_mut(filled..filled + message.len()) else { return filled };
         place.copy_from_slice(message);

@@ -10,8 +10,6 @@ pub struct FileHandle {
 }
 
 impl FileHandle {
-    /// `NFS3_FHSIZE`: the most that version 3 has.
-    pub const LIMIT: usize = 64;
     /// `NFS4_FHSIZE`: the most that version 4 has.
     pub const CAPACITY: usize = 128;
     /// The empty handle.
@@ -65,7 +63,8 @@ impl Encode for FileHandle {
 impl Decode<'_> for FileHandle {
     #[inline]
     fn decode(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let bytes = from.opaque("file handle", Self::LIMIT)?;
+        // Work beside the load carries the handles of version 4 in version 3's messages, so the larger limit holds here.
+        let bytes = from.opaque("file handle", Self::CAPACITY)?;
         Ok(Self::new(bytes).expect("its length was checked"))
     }
 }

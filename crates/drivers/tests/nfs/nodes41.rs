@@ -1,0 +1,129 @@
+//! The files of the scripted server of NFSv4.1.
+
+use wire::nfs3::Name;
+use wire::nfs4::*;
+use wire::xdr::Encode;
+
+use crate::server41::{State, attributes, handle};
+
+/// Executes an operation on the current file, and writes its outcome unless it fails.
+pub fn run(
+    state: &mut State,
+    current: &mut u64,
+    operation: &OpArgument<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), Nfs4Status> {
+    let outcome = match operation {
+        OpArgument::ReclaimComplete(_) => {
+            state.reclaims += 1;
+            OpOutcome::ReclaimComplete(Ok(()))
+        }
+        OpArgument::PutRootFh(()) => {
+            *current = 1;
+            OpOutcome::PutRootFh(Ok(()))
+        }
+        OpArgument::PutFh(Handle(file)) => {
+            let bytes = file.as_bytes();
+            let id = u64::from_be_bytes(bytes[bytes.len() - 8..].try_into().unwrap());
+            if !state.nodes.contains_key(&id) {
+                return Err(Nfs4Status::STALE);
+            }
+            *current = id;
+            OpOutcome::PutFh(Ok(()))
+        }
+        OpArgument::GetFh(()) => OpOutcome::GetFh(Ok(handle(*current))),
+        OpArgument::Lookup(name) => {
+            *current = find(state, *current, name).ok_or(Nfs4Status::NOENT)?;
+            OpOutcome::Lookup(Ok(()))
+        }
+        OpArgument::GetAttr(wanted) => {
+            let (mask, values) = attributes(*current, &state.nodes[current], wanted);
+            OpOutcome::GetAttr(Ok(Fattr { mask, values: &values })).encode(out);
+            return Ok(());
+        }
+        OpArgument::Access(access) => {
+            OpOutcome::Access(Ok(Access4Ok { supported: *access, access: *access }))
+        }
+        OpArgument::Open(open) => {
+            assert!(open.access & OpenArgs::NO_DELEGATION != 0, "delegations are declined");
+            let Claim::Name(name) = open.claim else { return Err(Nfs4Status::NOTSUPP) };
+            let found = find(state, *current, &name);
+            if let (Some(_), OpenHow::Create(OpenCreate::Guarded(_))) = (found, open.how) {
+                return Err(Nfs4Status::EXIST);
+            }
+            *current = found.unwrap_or_else(|| add(state, *current, &name, false));
+            OpOutcome::Open(Ok(OpenOk {
+                state: StateId { sequence: 1, other: [7; 12] },
+                directory: ChangeInfo::default(),
+                flags: 0,
+                set: Bitmap::EMPTY,
+                delegation: Delegation::Refused(3, false),
+            }))
+        }
+        OpArgument::Close(close) => {
+            assert_eq!(close.state, StateId::CURRENT);
+            OpOutcome::Close(Ok(StateId { sequence: 2, other: [7; 12] }))
+        }
+        OpArgument::Create(wanted) => {
+            if find(state, *current, &wanted.name).is_some() {
+                return Err(Nfs4Status::EXIST);
+            }
+            *current = add(state, *current, &wanted.name, true);
+            OpOutcome::Create(Ok(Create4Ok { directory: ChangeInfo::default(), set: Bitmap::EMPTY }))
+        }
+        OpArgument::Remove(name) => {
+            let id = find(state, *current, name).ok_or(Nfs4Status::NOENT)?;
+            if state.nodes.values().any(|node| node.0 == id) {
+                return Err(Nfs4Status::NOTEMPTY);
+            }
+            state.nodes.remove(&id);
+            OpOutcome::Remove(Ok(ChangeInfo::default()))
+        }
+        OpArgument::Read(read) => {
+            assert_eq!(read.state, StateId::ANONYMOUS);
+            let data = &state.nodes[current].3;
+            let start = (read.offset as usize).min(data.len());
+            let end = (start + read.count as usize).min(data.len());
+            let (eof, data) = (end == data.len(), &data[start..end]);
+            OpOutcome::Read(Ok(Read4Ok { eof, data })).encode(out);
+            return Ok(());
+        }
+        OpArgument::Write(write) => {
+            let data = &mut state.nodes.get_mut(current).unwrap().3;
+            let end = write.offset as usize + write.data.len();
+            data.resize(data.len().max(end), 0);
+            data[write.offset as usize..end].copy_from_slice(write.data);
+            let count = write.data.len() as u32;
+            OpOutcome::Write(Ok(Write4Ok { count, committed: write.stable, verifier: [3; 8] }))
+        }
+        OpArgument::Commit(_) => OpOutcome::Commit(Ok([3; 8])),
+        OpArgument::ReadDir(wanted) => {
+            let here = state.nodes.range(wanted.cookie.max(2) + 1..).filter(|(_, node)| node.0 == *current);
+            let page: Vec<_> =
+                here.map(|(id, node)| (*id, node, attributes(*id, node, &wanted.attributes))).collect();
+            let entries = page.iter().map(|(cookie, node, (mask, values))| Entry {
+                cookie: *cookie,
+                name: Name(node.1.as_bytes()),
+                attributes: Fattr { mask: *mask, values },
+            });
+            let page = ReadDirOk { verifier: [0; 8], entries: entries.collect(), eof: true };
+            OpOutcome::ReadDir(Ok(page)).encode(out);
+            return Ok(());
+        }
+        _ => return Err(Nfs4Status::NOTSUPP),
+    };
+    outcome.encode(out);
+    Ok(())
+}
+
+fn find(state: &State, parent: u64, name: &Name<'_>) -> Option<u64> {
+    let here = |node: &(u64, String, bool, Vec<u8>)| node.0 == parent && node.1.as_bytes() == name.0;
+    state.nodes.iter().find(|(_, node)| here(node)).map(|(id, _)| *id)
+}
+
+fn add(state: &mut State, parent: u64, name: &Name<'_>, directory: bool) -> u64 {
+    let id = state.nodes.keys().max().unwrap() + 1;
+    let name = String::from_utf8(name.0.to_vec()).unwrap();
+    state.nodes.insert(id, (parent, name, directory, Vec::new()));
+    id
+}
