@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use drivers::nfs::{ExportFiles, NfsAddress, NfsConfig, NfsDriver};
+use drivers::nfs::{ExportFiles, NfsAddress, NfsConfig, NfsDriver, NfsVersion};
 use drivers::{Announce, DriverError};
-use experiment::OptionKind::{Bytes, Flag, Text};
+use experiment::OptionKind::{Bytes, Choice, Flag, Text};
 use experiment::{CalibratedOp, Cell, Job, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm, Workload};
 use metrics::OpKind::{self, Commit, Create, List, Read, Remove, Stat, Write};
 
@@ -33,6 +33,12 @@ use super::{
 pub(super) struct Nfs;
 
 const OPTIONS: &[OptionHelp] = &[
+    OptionHelp::new(
+        "version",
+        Choice(&["3", "4.1"]),
+        "3",
+        "version of the protocol; 4.1 needs one port only (2049), and the path is the one that the server's NFSv4 root shows",
+    ),
     DIRECTORY,
     OptionHelp::new("connections", AT_LEAST_ONE, "1", "TCP connections per job"),
     OptionHelp::new(
@@ -141,6 +147,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
         std::iter::once(usual.server).chain(more.iter().map(|url| url.server)).collect();
     let ways = paths::read(request, &servers)?;
     let config = NfsConfig {
+        version: version(given.text("version")),
         // Address where the directory is created and removed.
         server: ways.addresses.first().map_or(usual.server, |address| address.ip),
         addresses: ways.addresses,
@@ -186,6 +193,11 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
         opened.by_name = Some(files);
     }
     Ok(opened)
+}
+
+/// The version of the protocol by the name that the option has for it.
+fn version(name: Option<&str>) -> NfsVersion {
+    if name == Some("4.1") { NfsVersion::V4_1 } else { NfsVersion::V3 }
 }
 
 /// The files that the user named, for a job or a mix.
@@ -252,6 +264,7 @@ fn more(texts: &str) -> Result<Vec<NfsAddress>, TargetError> {
 
 fn place_of(config: &NfsConfig) -> NfsPlace {
     NfsPlace {
+        version: config.version.into(),
         server: config.server,
         export: config.export.clone(),
         directory: config.directory.clone(),
@@ -275,7 +288,7 @@ impl OpenTarget for NfsTarget {
     fn own_facts(&self) -> BTreeMap<String, String> {
         let config = self.driver.config();
         let mut facts = named([
-            ("protocol", "NFS version 3 over TCP, in user space".to_owned()),
+            ("protocol", format!("NFS version {} over TCP, in user space", config.version.name())),
             ("export", config.export.clone()),
             match &config.named {
                 Some(_) => ("files", "named by the user, below the export's root".to_owned()),

@@ -22,7 +22,7 @@ impl NfsTarget {
     pub(super) fn lay_out(&self, job: &Job, workload: &Workload) -> Result<LaidOut, TargetError> {
         if let Some(op) = workload.ops.iter().map(|weighted| weighted.op).find(|op| *op == OpKind::Trim) {
             return Err(TargetError::Input(format!(
-                "job {}: NFS version 3 has no {op}; write rw=write, or use a file or a block device",
+                "job {}: NFS has no {op} here; write rw=write, or use a file or a block device",
                 job.name
             )));
         }

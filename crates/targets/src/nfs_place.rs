@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use drivers::nfs::{NfsConfig, NfsDriver};
+use drivers::nfs::{NfsConfig, NfsDriver, NfsVersion};
 use provision::Container;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,6 +15,9 @@ use super::removal::{RemovalContext, RemoveLeftError};
 /// Our directory on an NFS export, with what is needed to find it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NfsPlace {
+    /// Version of the protocol.
+    #[serde(default)]
+    pub version: PlaceVersion,
     /// Address of the server.
     pub server: IpAddr,
     /// Path of the export, such as `/export`.
@@ -31,6 +34,36 @@ pub struct NfsPlace {
     pub uid: u32,
     /// Group id of AUTH_SYS.
     pub gid: u32,
+}
+
+/// A version of the protocol, as the journal records it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PlaceVersion {
+    /// Version 3.
+    #[default]
+    #[serde(rename = "3")]
+    V3,
+    /// Version 4.1.
+    #[serde(rename = "4.1")]
+    V4_1,
+}
+
+impl From<NfsVersion> for PlaceVersion {
+    fn from(version: NfsVersion) -> Self {
+        match version {
+            NfsVersion::V3 => Self::V3,
+            NfsVersion::V4_1 => Self::V4_1,
+        }
+    }
+}
+
+impl From<PlaceVersion> for NfsVersion {
+    fn from(version: PlaceVersion) -> Self {
+        match version {
+            PlaceVersion::V3 => Self::V3,
+            PlaceVersion::V4_1 => Self::V4_1,
+        }
+    }
 }
 
 impl JournaledPlace for NfsPlace {
@@ -54,6 +87,9 @@ impl fmt::Display for NfsPlace {
 impl NfsPlace {
     /// The port that distinguishes servers on the same address.
     fn port(&self) -> u16 {
+        if self.version == PlaceVersion::V4_1 {
+            return self.nfs_port.unwrap_or(wire::nfs4::PORT);
+        }
         self.nfs_port.or(self.mount_port).unwrap_or(self.portmap_port)
     }
 }
@@ -63,6 +99,7 @@ pub(super) fn remove_left(place: &Value, cx: &mut RemovalContext<'_>) -> Result<
     let place: NfsPlace = cx.read(place)?;
     let server = format!("the NFS server at {} port {}", place.server, place.port());
     let driver = NfsDriver::new(NfsConfig {
+        version: place.version.into(),
         nfs_port: place.nfs_port,
         mount_port: place.mount_port,
         portmap_port: place.portmap_port,

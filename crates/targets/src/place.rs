@@ -159,6 +159,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let run = Journal::open(directory.path()).unwrap().begin(&RunId::random()).unwrap();
         let entry = PlaceEntry::of(&NfsPlace {
+            version: Default::default(),
             server: IpAddr::from([127, 0, 0, 1]),
             export: "/export".into(),
             directory: run.id().object_name(),

@@ -115,7 +115,10 @@ pub struct CheckArguments {
     /// Group ID in NFS requests [default: this process's]
     #[arg(long, value_name = "GID", help_heading = "NFS")]
     pub gid: Option<u32>,
-    /// Port of NFS, instead of asking the portmapper
+    /// Version of NFS [default: 3]; with 4.1 the export's path is the one that the server's NFSv4 root shows
+    #[arg(long, value_name = "VERSION", help_heading = "NFS")]
+    pub nfs_version: Option<NfsVersionChoice>,
+    /// Port of NFS, instead of asking the portmapper (with --nfs-version 4.1, instead of 2049)
     #[arg(long, value_name = "PORT", help_heading = "NFS", value_parser = clap::value_parser!(u16).range(1..))]
     pub nfs_port: Option<u16>,
     /// Port of MOUNT, instead of asking the portmapper
@@ -197,6 +200,27 @@ pub enum CheckFormat {
     CsvFull,
     /// Everything, as in schemas/check.schema.json.
     Json,
+}
+
+/// A version of NFS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum NfsVersionChoice {
+    /// Version 3
+    #[value(name = "3")]
+    V3,
+    /// Version 4.1
+    #[value(name = "4.1")]
+    V4_1,
+}
+
+impl NfsVersionChoice {
+    /// The name that the target's option has for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V3 => "3",
+            Self::V4_1 => "4.1",
+        }
+    }
 }
 
 /// Where the data of reads goes.

@@ -218,6 +218,7 @@ fn nfs_options(arguments: &CheckArguments) -> BTreeMap<String, String> {
     options([
         ("uid", Some(arguments.uid.unwrap_or_else(|| rustix::process::getuid().as_raw()).to_string())),
         ("gid", Some(arguments.gid.unwrap_or_else(|| rustix::process::getgid().as_raw()).to_string())),
+        ("version", arguments.nfs_version.map(|version| version.name().to_owned())),
         ("connections", Some(arguments.connections.to_string())),
         ("stable", Some(arguments.stable.to_string())),
         ("read_size", Some(block.clone())),

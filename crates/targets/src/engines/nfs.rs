@@ -18,7 +18,9 @@ pub const ENGINES: JobEngines = JobEngines {
         ..JobEngine::new(
             "nfs",
             "nfs",
-            OptionSupport::Differs("our own client of NFSv3: several connections, several servers"),
+            OptionSupport::Differs(
+                "our own client of NFSv3 and NFSv4.1: several connections, several servers",
+            ),
             target,
         )
     }],
@@ -28,6 +30,12 @@ pub const ENGINES: JobEngines = JobEngines {
             "nfs_url",
             Text,
             "a URL in libnfs form, or several with commas between them, of which the clones use one each in turn",
+        ),
+        EngineOption::ours(
+            NFS,
+            "nfs_version",
+            Text,
+            "3 or 4.1: the version of NFS, instead of in the URL; 3 unless given",
         ),
         EngineOption::ours(
             NFS,
@@ -46,11 +54,25 @@ fn target(job: &dyn EngineJob) -> EngineTarget {
     // Several URLs may follow one another, separated by commas or blanks.
     let urls = job.text("nfs_url").unwrap_or("").split_whitespace().map(|url| url.trim_matches(','));
     let urls: Vec<&str> = urls.filter(|url| !url.is_empty()).collect();
+    let version = job.text("nfs_version");
+    if let Some(other) = version.filter(|version| !matches!(*version, "3" | "4.1")) {
+        job.fault(
+            "nfs_version",
+            format!("nfs_version={other}: there is no such version here"),
+            VERSIONS.to_owned(),
+        );
+    }
     match nfs_target(&urls.join(","), job.number("nfs_connections")) {
-        Ok((url, options)) => EngineTarget { url, options, file_names: None },
+        Ok((url, mut options)) => {
+            options.extend(version.map(|version| ("version".to_owned(), version.to_owned())));
+            EngineTarget { url, options, file_names: None }
+        }
         Err(error) => refused(job, "nfs_url", error.fault()),
     }
 }
+
+/// How to choose a version.
+pub(super) const VERSIONS: &str = "write 3 or 4.1";
 
 /// libnfs options that tune its internals and do not affect what is measured here.
 const WITHOUT_EFFECT: [&str; 6] =
@@ -78,7 +100,7 @@ const SAME: [(&str, &str); 5] = [
 ];
 
 /// The target of `nfs_url`: a URL in libnfs form
-/// (`nfs://server[:port]/export?version=3&uid=…&gid=…&nfsport=…&mountport=…`), or several separated by commas, which
+/// (`nfs://server[:port]/export?version=4.1&uid=…&gid=…&nfsport=…&mountport=…`), or several separated by commas, which
 /// are assigned to the workers in turn. `connections` is the number of TCP connections per worker (`nfs_connections`).
 ///
 /// # Errors
@@ -163,6 +185,9 @@ impl NfsUrl {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             match name {
                 "version" | "vers" if value == "3" => {}
+                "version" | "vers" if value == "4.1" => {
+                    options.insert("version".to_owned(), value.to_owned());
+                }
                 "version" | "vers" => {
                     return Err(NfsJobError::Version { name: name.to_owned(), value: value.to_owned() });
                 }
@@ -221,6 +246,7 @@ mod tests {
                 "nfs://h:2050/a/b",
                 of(&[("gid", "8"), ("mount_port", "2051"), ("uid", "7")]),
             ),
+            ("nfs://h/a?version=4.1", "nfs://h/a", of(&[("version", "4.1")])),
             (
                 "nfs://fd00::1/e?rsize=4096&wsize=8192",
                 "nfs://[fd00::1]/e",
@@ -246,7 +272,7 @@ mod tests {
             ("nfs://a", "the export is missing"),
             ("nfs:///e", "the server is missing"),
             ("nfs://me@a/e", "take out what stands before the @"),
-            ("nfs://a/e?version=4", "write version=3"),
+            ("nfs://a/e?version=4", "write 3 or 4.1"),
             ("nfs://a/e?nfsport=0", "no port from 1 to 65535"),
             ("nfs://a/e?sec=krb5", "sec= of libnfs is not there"),
             ("nfs://a/e?uidd=5", "did you mean uid=?"),

@@ -62,8 +62,8 @@ impl NfsJobError {
                 "take out what stands before the @, and give uid= and gid=",
             ),
             Self::Version { name, value } => TextFault::new(
-                format!("nfs_url: {name}={value}: NFS is spoken in version 3 here"),
-                "write version=3",
+                format!("nfs_url: {name}={value}: NFS is spoken in versions 3 and 4.1 here"),
+                super::nfs::VERSIONS,
             ),
             Self::Unsupported { name, instead } => {
                 TextFault::new(format!("nfs_url: the option {name}= of libnfs is not there"), *instead)

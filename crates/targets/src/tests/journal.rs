@@ -68,6 +68,7 @@ fn s3_place() -> S3Place {
 
 fn nfs_place() -> NfsPlace {
     NfsPlace {
+        version: Default::default(),
         server: [127, 0, 0, 1].into(),
         export: "/export".into(),
         directory: "manometer-abcdefgh".into(),
