@@ -10,19 +10,19 @@ from .process import Child, run, wait_until
 
 CORE = """
 NFS_CORE_PARAM {{
-    Protocols = 3; {bind} NFS_Port = {nfs_port}; MNT_Port = {mount_port};
+    Protocols = 3, 4; {bind} NFS_Port = {nfs_port}; MNT_Port = {mount_port};
     NLM_Port = 0; Rquota_Port = 0;
     Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; mount_path_pseudo = true;
 }}
 NFS_KRB5 {{ Active_krb5 = false; }}
-NFSv4 {{ Graceless = true; RecoveryRoot = {recovery}; }}
+NFSv4 {{ Graceless = {graceless}; Grace_Period = 5; Lease_Lifetime = 5; RecoveryRoot = {recovery}; }}
 LOG {{ Default_Log_Level = EVENT; }}
 """
 
 EXPORT = """
 EXPORT {{
     Export_Id = {number}; Path = {path}; Pseudo = /{name};
-    Access_Type = {access}; Squash = No_Root_Squash; SecType = sys; Protocols = 3; Transports = TCP;
+    Access_Type = {access}; Squash = No_Root_Squash; SecType = sys; Protocols = 3, 4; Transports = TCP;
     MaxRead = 1048576; MaxWrite = 1048576; PrefRead = 1048576; PrefWrite = 1048576;
     FSAL {{ Name = VFS; }}
 }}
@@ -46,6 +46,7 @@ class Ganesha:
         *,
         address: str = "127.0.0.1",
         portmapper: bool = False,
+        graceless: bool = True,
     ) -> None:
         self.place = place
         self.nfs_port = nfs_port
@@ -63,7 +64,13 @@ class Ganesha:
         # inside a namespace listening on every address is harmless.
         bind = "" if isinstance(place, Namespace) else f"Bind_addr = {address};"
         config.write_text(
-            CORE.format(bind=bind, nfs_port=nfs_port, mount_port=mount_port, recovery=directory / "recovery")
+            CORE.format(
+                bind=bind,
+                nfs_port=nfs_port,
+                mount_port=mount_port,
+                recovery=directory / "recovery",
+                graceless=str(graceless).lower(),
+            )
             + "".join(
                 EXPORT.format(number=number, path=directory / name, name=name, access=access)
                 for number, (name, access) in enumerate(exports, start=1)
