@@ -76,7 +76,7 @@ fn the_job_of_the_nfs_guides_runs_over_several_connections_and_addresses() {
 fn what_cannot_be_done_over_nfs_is_said_before_anything_is_done() {
     let lab = Lab::new();
     for (options, words) in [
-        ("--nfs_url=nfs://127.0.0.1/e?version=4", "write version=3"),
+        ("--nfs_url=nfs://127.0.0.1/e?version=4", "write 3 or 4.1"),
         ("--nfs_url=nfs://127.0.0.1/e?sec=krb5", "sec= of libnfs is not there"),
         ("--rw=write", "nfs_url"),
     ] {
