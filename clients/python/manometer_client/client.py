@@ -39,7 +39,11 @@ class Client:
         timeout: float = 60.0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """A service at this URL; `tls` is for one behind a proxy with a certificate of its own."""
+        """A service at this URL.
+
+        `tls` is for a certificate that this host does not trust, such as the one that `serve --tls` creates:
+        `ssl.create_default_context(cafile="certificate.pem")`.
+        """
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
             raise ValueError(f"{url!r} is no URL of a service; next: write http://HOST:PORT")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import ssl
 import sys
 import typing
 from collections.abc import Iterator
@@ -43,6 +44,18 @@ LONG = {
 def served() -> Iterator[Served]:
     with Served() as running:
         yield running
+
+
+def test_connections_are_encrypted_and_the_certificate_is_checked() -> None:
+    with Served("--tls") as served:
+        assert served.url.startswith("https://127.0.0.1:")
+        trusted = ssl.create_default_context(cafile=str(served.directory / "state" / "certificate.pem"))
+        service = Client(served.url, tls=trusted)
+        run = service.wait(service.post(EXACT)["id"])
+        assert run["state"] == "finished"
+        assert [event.kind for event in service.events(run["id"])][-1] == "end"
+        with pytest.raises(UnreachableError, match="certificate"):
+            Client(served.url).run(run["id"])
 
 
 def test_a_run_from_its_post_to_its_report(served: Served) -> None:

@@ -73,8 +73,9 @@ impl Served {
             let mut line = String::new();
             assert!(lines.read_line(&mut line).unwrap() > 0, "it ended: {}", messages.lock().unwrap());
             messages.lock().unwrap().push_str(&line);
-            if let Some((_, address)) = line.split_once("listening on http://") {
-                break address.trim().parse().unwrap();
+            if let Some((_, address)) = line.split_once("listening on http") {
+                let address = address.trim_start_matches('s').trim_start_matches("://");
+                break address.split_whitespace().next().unwrap().parse().unwrap();
             }
         };
         let told = Arc::clone(&messages);
