@@ -25,7 +25,7 @@ mod storperf;
 mod tls;
 mod token;
 
-pub use api::openapi_json;
+pub use api::{openapi_json, storperf_openapi_json};
 pub use options::{Notes, RequestPolicy, ServeOptions, ServiceError, ServiceTls};
 pub use service::Service;
 pub use token::TokenDigest;

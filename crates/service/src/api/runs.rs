@@ -91,7 +91,7 @@ pub(crate) async fn create(
     body: Body,
 ) -> Result<Response, Problem> {
     let key = idempotency_key(&headers)?;
-    let given = body::read(&headers, body).await?;
+    let (given, _held) = body::read(&headers, body, &state.bodies).await?;
     let posted = blocking(move || state.queue.post(given, key.as_deref())).await?;
     let status = if posted.new { StatusCode::ACCEPTED } else { StatusCode::OK };
     let view = view(posted.run);
