@@ -92,6 +92,14 @@ class Client:
         """Ends a run with its current interval, or takes it from the queue; called again, stops it at once."""
         return cast(Run, self._json("POST", f"{_path(run)}/stop"))
 
+    def resume(self, run: str, keys: Mapping[str, AccessKey] | None = None) -> Run:
+        """Puts an interrupted or failed run back into the queue; its finished cells are kept.
+
+        Keys that it was posted with are sent again: the service keeps them in memory only.
+        """
+        body = json.dumps({"keys": keys}).encode() if keys else None
+        return cast(Run, self._json("POST", f"{_path(run)}/resume", body=body))
+
     def events(self, run: str, after: int = 0) -> Iterator[Event]:
         """The events of a run as they happen, to its end. Reconnects, and continues where it was."""
         last, failures = after, 0

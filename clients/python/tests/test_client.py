@@ -102,6 +102,11 @@ def test_runs_are_stopped_and_errors_say_what_to_do(served: Served) -> None:
         service.post("targets: {t: 'null:'}\nworkloads: {w: {ops: reed}}\n")
     assert (refused.value.status, refused.value.code) == (422, "experiment")
     assert refused.value.faults[0]["line"] == 2 and "reed" in refused.value.faults[0]["source_line"]
+    finished = service.post(EXACT)
+    service.wait(finished["id"], timeout=60)
+    with pytest.raises(ProblemError, match="nothing to resume") as complete:
+        service.resume(finished["id"])
+    assert (complete.value.status, complete.value.code) == (409, "finished")
     with pytest.raises(ProblemError, match="there is no run") as missing:
         service.run("aaaaaaaa/../x")
     assert (missing.value.status, missing.value.code) == (404, "no-such-run")
@@ -118,6 +123,10 @@ def test_events_continue_after_a_restart_and_end_with_the_service(served: Served
     served.start(served.address)
     rest = list(events)
     assert rest[-1].kind == "end" and rest[-1].data["state"] == "interrupted", rest
+    resumed = service.resume(run["id"], keys={"t": {"id": "unused", "secret": "by this target"}})
+    assert resumed["id"] == run["id"] and resumed["state"] in ("queued", "running")
+    service.stop(run["id"])
+    assert service.wait(run["id"], timeout=60)["state"] == "interrupted"
     served.kill()
     with pytest.raises(UnreachableError):
         service.run(run["id"])

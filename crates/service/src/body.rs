@@ -46,6 +46,16 @@ pub(crate) struct JsonForm {
     keys: BTreeMap<String, KeyForm>,
 }
 
+/// The keys for the targets of an experiment that the service has.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = GivenKeys)]
+pub(crate) struct KeysForm {
+    /// Keys by the names of the targets. They stay in memory until the run ends.
+    #[serde(default)]
+    keys: BTreeMap<String, KeyForm>,
+}
+
 /// An access key.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -95,11 +105,40 @@ pub(crate) async fn read(
         );
         Problem::bad_request("json", detail)
     })?;
-    let keys = form.keys.into_iter().map(|(target, key)| {
+    Ok((NewExperiment { keys: access_keys(form.keys), ..NewExperiment::of(form.experiment) }, held))
+}
+
+fn access_keys(keys: BTreeMap<String, KeyForm>) -> BTreeMap<String, AccessKey> {
+    let keys = keys.into_iter().map(|(target, key)| {
         let KeyForm { id, secret, token } = key;
         (target, AccessKey { id, secret, token })
     });
-    Ok((NewExperiment { keys: keys.collect(), ..NewExperiment::of(form.experiment) }, held))
+    keys.collect()
+}
+
+/// Reads the body of a request that may bring keys for an experiment: JSON, or empty.
+///
+/// # Errors
+/// It is too large, too slow, of another type, or malformed, or there are too many others.
+pub(crate) async fn keys(
+    headers: &HeaderMap,
+    body: Body,
+    budget: &BodyBudget,
+) -> Result<BTreeMap<String, AccessKey>, Problem> {
+    let (bytes, _held) = json(headers, body, budget).await?;
+    if bytes.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    // As above: an error may quote a secret.
+    let form: KeysForm = serde_json::from_slice(&bytes).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let detail = format!(
+            "line {line}, column {column} of the body: not the expected JSON; next: send nothing, or {{\"keys\": \
+             {{\"TARGET\": {{\"id\": …, \"secret\": …}}}}}}"
+        );
+        Problem::bad_request("json", detail)
+    })?;
+    Ok(access_keys(form.keys))
 }
 
 /// Reads the body of a request that is JSON, as its type must say, or empty.

@@ -87,6 +87,11 @@ impl Served {
         Self { child, address, messages }
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// What it has reported so far.
     pub fn messages(&self) -> String {
         self.messages.lock().unwrap().clone()

@@ -92,6 +92,7 @@ fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(runs::list, runs::create))
         .routes(routes!(runs::show, runs::remove))
         .routes(routes!(runs::stop))
+        .routes(routes!(runs::resume))
         .routes(routes!(runs::experiment))
         .routes(routes!(progress::progress))
         .routes(routes!(summary::summary))
