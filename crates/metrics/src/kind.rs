@@ -54,6 +54,24 @@ named! {
         Delete = "delete",
         /// Discard a range of a file or block device (hole punching, TRIM).
         Trim = "trim",
+        /// Check permissions (NFS ACCESS, faccessat).
+        Access = "access",
+        /// Set a file's permissions (NFS SETATTR, fchmodat).
+        Chmod = "chmod",
+        /// Set a file's size (NFS SETATTR, ftruncate).
+        Truncate = "truncate",
+        /// Rename a file.
+        Rename = "rename",
+        /// Give a file another name (a hard link).
+        Link = "link",
+        /// Create a symbolic link.
+        Symlink = "symlink",
+        /// Read a symbolic link.
+        Readlink = "readlink",
+        /// Create a directory.
+        Mkdir = "mkdir",
+        /// Remove a directory.
+        Rmdir = "rmdir",
     }
 }
 

@@ -9,7 +9,10 @@ use drivers::nfs::{ExportFiles, NfsAddress, NfsConfig, NfsDriver};
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Flag, Text};
 use experiment::{CalibratedOp, Cell, Job, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm, Workload};
-use metrics::OpKind::{self, Commit, Create, List, Read, Remove, Stat, Write};
+use metrics::OpKind::{
+    self, Access, Chmod, Commit, Create, Link, List, Mkdir, Read, Readlink, Remove, Rename, Rmdir, Stat,
+    Symlink, Truncate, Write,
+};
 
 use serde_json::Value;
 
@@ -85,7 +88,10 @@ pub(super) static KIND: TargetKind = TargetKind {
         "nfs",
         "nfs://host/export",
         UrlForm::HostAndPath,
-        &[Read, Write, Create, Commit, Stat, Remove, List],
+        &[
+            Read, Write, Create, Commit, Stat, Remove, List, Access, Chmod, Truncate, Rename, Link, Symlink,
+            Readlink, Mkdir, Rmdir,
+        ],
         OPTIONS,
     )
 };

@@ -29,6 +29,7 @@ mod later;
 mod look;
 mod lookup;
 mod manage;
+mod metadata;
 mod mounting;
 mod named;
 mod named_files;

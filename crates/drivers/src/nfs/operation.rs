@@ -24,7 +24,7 @@ pub(super) struct Fault {
     kind: ErrorKind,
     pub(super) status: Option<Status>,
     /// The call was sent more than once, so its own first execution may have caused the error.
-    repeated: bool,
+    pub(super) repeated: bool,
     text: Box<str>,
 }
 

@@ -168,6 +168,15 @@ impl Session for NfsSession {
             OpKind::Stat => operation.stat().await,
             OpKind::Remove => operation.remove().await,
             OpKind::List => operation.list().await,
+            OpKind::Access => operation.access().await,
+            OpKind::Chmod => operation.chmod().await,
+            OpKind::Truncate => operation.truncate().await,
+            OpKind::Rename => operation.rename().await,
+            OpKind::Link => operation.link().await,
+            OpKind::Symlink => operation.symlink().await,
+            OpKind::Readlink => operation.readlink().await,
+            OpKind::Mkdir => operation.mkdir().await,
+            OpKind::Rmdir => operation.rmdir().await,
             OpKind::Put | OpKind::Get | OpKind::Delete | OpKind::Trim => {
                 let text = format!("NFS has no operation \"{}\"", op.kind);
                 return Err(OpError::new(ErrorKind::Rejected, text));
