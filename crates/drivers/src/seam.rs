@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use metrics::{ErrorKind, OpKind, PathFacts};
+use metrics::{ErrorKind, OpKind, PathFacts, ProcedureStats};
 use reactor::Reactor;
 
 use crate::{ConnectionFacts, Payload, ReconnectReason};
@@ -227,6 +227,11 @@ pub trait Session {
 
     /// The session's current facts about its connections.
     fn facts(&self) -> SessionFacts;
+
+    /// Visits the RPCs that the lane's last operation took, by procedure, once each. Only drivers of RPC protocols know
+    /// any.
+    #[inline]
+    fn visit_procedures(&self, _lane: u32, _visit: impl FnMut(&ProcedureStats)) {}
 
     /// True when the peer has ended the data, as a sender does by closing its connection: an operation that failed
     /// because of it is no error, and no further one can succeed.

@@ -37,7 +37,7 @@ impl Operation<'_> {
 
     pub(super) async fn rename(&mut self) -> Result<(), Fault> {
         let (from, to) = (name_of(self.op.object), name_of(self.op.other));
-        let directory = self.session.directory;
+        let directory = self.own_directory().await?;
         let place = |name| DirArgs { directory, name: Name(name) };
         let known = {
             let mut handles = self.session.handles.borrow_mut();
@@ -57,14 +57,15 @@ impl Operation<'_> {
 
     pub(super) async fn link(&mut self) -> Result<(), Fault> {
         let name = name_of(self.op.other);
-        let link = DirArgs { directory: self.session.directory, name: Name(&name) };
-        let arguments = LinkArgs { file: self.open().await?.file, link };
+        let file = self.open().await?.file;
+        let directory = self.own_directory().await?;
+        let arguments = LinkArgs { file, link: DirArgs { directory, name: Name(&name) } };
         self.once(Link, &arguments, Status::EXIST).await
     }
 
     pub(super) async fn symlink(&mut self) -> Result<(), Fault> {
         let (name, target) = (name_of(self.op.object), name_of(self.op.other));
-        let place = DirArgs { directory: self.session.directory, name: Name(&name) };
+        let place = DirArgs { directory: self.own_directory().await?, name: Name(&name) };
         let arguments = SymlinkArgs { place, attributes: SetAttributes::default(), target: Path(&target) };
         self.once(Symlink, &arguments, Status::EXIST).await
     }
@@ -76,14 +77,14 @@ impl Operation<'_> {
 
     pub(super) async fn mkdir(&mut self) -> Result<(), Fault> {
         let name = name_of(self.op.object);
-        let place = DirArgs { directory: self.session.directory, name: Name(&name) };
+        let place = DirArgs { directory: self.own_directory().await?, name: Name(&name) };
         let attributes = SetAttributes { mode: Some(0o755), ..SetAttributes::default() };
         self.once(Mkdir, &MkdirArgs { place, attributes }, Status::EXIST).await
     }
 
     pub(super) async fn rmdir(&mut self) -> Result<(), Fault> {
         let name = name_of(self.op.object);
-        let place = DirArgs { directory: self.session.directory, name: Name(&name) };
+        let place = DirArgs { directory: self.own_directory().await?, name: Name(&name) };
         self.once(Rmdir, &place, Status::NOENT).await
     }
 

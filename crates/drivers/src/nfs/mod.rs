@@ -34,6 +34,7 @@ mod mounting;
 mod named;
 mod named_files;
 mod operation;
+mod procedures;
 mod receive;
 mod session;
 mod slots;
@@ -41,7 +42,7 @@ mod ticket;
 mod transfer;
 mod transmit;
 
-pub use config::{NfsAddress, NfsConfig};
+pub use config::{Lookup, NfsAddress, NfsConfig};
 pub use look::ExportLook;
 pub use manage::ServerLimits;
 pub use named::ExportFiles;

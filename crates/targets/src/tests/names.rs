@@ -100,10 +100,81 @@ fn names_on_an_export_are_what_the_load_left() {
     let workload = workload(&OPS);
     let opened = open(&array.nfs(), &workload, &options(&run)).unwrap();
     let mixed = load(&opened, &workload);
+    costs(&mixed);
     remove(&opened, &workload, &mixed);
     opened.remove_all().unwrap();
     // Directories and links are removed with everything else.
     load(&opened, &workload);
     opened.remove_all().unwrap();
     assert!(run.remaining().is_empty());
+}
+
+/// Each operation took exactly the RPCs that it needs, and every RPC belongs to an operation.
+fn costs(mixed: &StageResult) {
+    use metrics::RpcKind::{self, Create, Lookup, Mkdir, Readlink, Remove, Rename, Rmdir, Setattr, Symlink};
+    for (kind, stats) in &mixed.total.ops {
+        let calls: u64 = stats.procedures.iter().map(|procedure| procedure.calls).sum();
+        assert_eq!(calls, stats.rpcs, "{kind}");
+    }
+    let of = |kind| mixed.total.op(kind).unwrap();
+    let calls = |kind, procedure: RpcKind| {
+        let list = &of(kind).procedures;
+        list.iter().find(|stats| stats.procedure == procedure).map_or(0, |stats| stats.calls)
+    };
+    for (kind, procedure) in [
+        (OpKind::Create, Create),
+        (OpKind::Mkdir, Mkdir),
+        (OpKind::Rename, Rename),
+        (OpKind::Remove, Remove),
+        (OpKind::Rmdir, Rmdir),
+        (OpKind::Symlink, Symlink),
+        (OpKind::Readlink, Readlink),
+        (OpKind::Truncate, Setattr),
+        (OpKind::Chmod, Setattr),
+        (OpKind::Link, RpcKind::Link),
+    ] {
+        assert_eq!(calls(kind, procedure), of(kind).ok, "{kind}");
+        let [call] =
+            of(kind).procedures.iter().filter(|stats| stats.procedure == procedure).collect::<Vec<_>>()[..]
+        else {
+            panic!("{procedure} is listed once")
+        };
+        assert!(
+            call.ok == call.calls && call.errors == 0 && call.total_ns > 0 && call.max_ns > 0,
+            "{call:?}"
+        );
+        assert!(call.max_ns <= call.total_ns && call.mean_ns() <= call.max_ns as f64);
+    }
+    // Handles are looked up once a worker, and links never had one.
+    let looked_up: u64 = mixed.total.ops.iter().map(|(kind, _)| calls(*kind, Lookup)).sum();
+    let links =
+        calls(OpKind::Readlink, Lookup) + calls(OpKind::Link, Lookup) + calls(OpKind::Truncate, Lookup);
+    assert!(looked_up <= links + 2 * 8, "{looked_up} {links}");
+}
+
+#[test]
+fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
+    let (directory, _, run) = run();
+    let array = Provisioned::start(directory.path());
+    let mut target = array.nfs();
+    target.options.insert("lookup".into(), "each_component".into());
+    let workload = workload(&OPS);
+    let opened = open(&target, &workload, &options(&run)).unwrap();
+    let mixed = load(&opened, &workload);
+    for (kind, lookups) in [
+        (OpKind::Create, 1),
+        (OpKind::Rename, 1),
+        (OpKind::Mkdir, 1),
+        (OpKind::List, 1),
+        (OpKind::Stat, 2),
+        (OpKind::Chmod, 2),
+        (OpKind::Readlink, 2),
+        // The file, and the directory of its new name.
+        (OpKind::Link, 3),
+    ] {
+        let stats = mixed.total.op(kind).unwrap();
+        let lookup = stats.procedures.iter().find(|stats| stats.procedure == metrics::RpcKind::Lookup);
+        assert_eq!(lookup.unwrap().calls, lookups * stats.ok, "{kind}");
+    }
+    opened.remove_all().unwrap();
 }
