@@ -18,6 +18,9 @@ const DEADLINE: Duration = Duration::from_secs(600);
 /// Time between two looks at the programs under way.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// Beginnings of the names of variables that describe this crate.
+const OF_THIS_CRATE: [&str; 3] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
+
 /// A command that runs tests.
 struct Job {
     /// What it is, and the arguments of `cargo test` that run it again.
@@ -80,6 +83,12 @@ fn now() -> Instant {
 fn cargo(root: &Path, subcommand: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.arg(subcommand).current_dir(root);
+    // What `cargo run` says of this crate; build scripts would take it for a change, and much would be compiled again.
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| OF_THIS_CRATE.iter().any(|prefix| name.starts_with(prefix))) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
