@@ -167,7 +167,12 @@ impl Served {
 
     /// Waits until a run has stored this many intervals of its first cell.
     pub fn wait_for_intervals(&self, run: &str, count: usize) {
-        let path = format!("/api/v3/runs/{run}/intervals");
+        self.wait_for_intervals_of(run, 0, count);
+    }
+
+    /// The same of the cell with this number.
+    pub fn wait_for_intervals_of(&self, run: &str, cell: u32, count: usize) {
+        let path = format!("/api/v3/runs/{run}/intervals?cell={cell}");
         wait_until("intervals", || match self.get(&path) {
             Answer { status: 200, body, .. } => {
                 let json: Value = serde_json::from_str(&body).unwrap();
