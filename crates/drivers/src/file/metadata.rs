@@ -3,7 +3,7 @@
 use std::io;
 
 use metrics::ErrorKind;
-use reactor::{Buffer, Directory, SECOND_NAME_AT};
+use reactor::{Buffer, Directory, FILE_MODE, SECOND_NAME_AT};
 
 use super::cache::Cache;
 use super::config::Place;
@@ -11,9 +11,6 @@ use super::names::{NAME_LEN, name_of};
 use super::operation::{Fault, open_file, opened, refused, take_name};
 use super::session::{FileSession, Opened};
 use crate::{Done, Op};
-
-/// Permissions that a chmod sets: those of new files, so that a file stays readable and writable.
-const MODE: u32 = 0o644;
 
 /// The directory of our files. Files that the user named are neither renamed nor linked.
 fn directory(session: &FileSession) -> Result<(&Directory, &Cache), Fault> {
@@ -46,9 +43,10 @@ pub(super) async fn access(session: &FileSession, op: &Op) -> Result<Done, Fault
     ended(session, op, directory.access(take_name(session, op)?).await)
 }
 
+/// Sets the permissions of new files, so that a file stays readable and writable.
 pub(super) async fn chmod(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    ended(session, op, directory.set_mode(take_name(session, op)?, MODE).await)
+    ended(session, op, directory.set_mode(take_name(session, op)?, FILE_MODE).await)
 }
 
 pub(super) async fn truncate(session: &FileSession, op: &Op) -> Result<Done, Fault> {

@@ -145,7 +145,7 @@ async fn make_directory(
     caller.set_deadline(after(reactor, limit));
     let arguments = MkdirArgs {
         place: DirArgs { directory: root, name: Name(config.directory.as_bytes()) },
-        attributes: SetAttributes { mode: Some(0o755), ..SetAttributes::default() },
+        attributes: SetAttributes { mode: Some(reactor::DIRECTORY_MODE), ..SetAttributes::default() },
     };
     match caller.ask::<CreateOk, WccData>(Procedure::Mkdir, &arguments).await? {
         Ok(_) => Ok(()),

@@ -1,5 +1,6 @@
 //! Operations on names and attributes: those that are one call once handles are known.
 
+use reactor::{DIRECTORY_MODE, FILE_MODE};
 use wire::nfs3::{
     AccessArgs, DirArgs, LinkArgs, MkdirArgs, Name, Path, RenameArgs, SetAttributes, SetattrArgs, Status,
     SymlinkArgs,
@@ -9,8 +10,6 @@ use super::calls::{Access, Call, Link, Mkdir, Readlink, Rename, Rmdir, Setattr, 
 use super::lane::name_of;
 use super::operation::{Fault, Operation};
 
-/// Permissions that a chmod sets: those of new files, so that a file stays readable and writable.
-const MODE: u32 = 0o644;
 /// What an access asks for, as a client does before it opens a file for reading and writing.
 const READ_AND_WRITE: u32 = AccessArgs::READ | AccessArgs::MODIFY | AccessArgs::EXTEND;
 
@@ -20,8 +19,9 @@ impl Operation<'_> {
         self.call(Access, &arguments).await
     }
 
+    /// Sets the permissions of new files, so that a file stays readable and writable.
     pub(super) async fn chmod(&mut self) -> Result<(), Fault> {
-        let attributes = SetAttributes { mode: Some(MODE), ..SetAttributes::default() };
+        let attributes = SetAttributes { mode: Some(FILE_MODE), ..SetAttributes::default() };
         self.set_attributes(attributes).await
     }
 
@@ -78,7 +78,7 @@ impl Operation<'_> {
     pub(super) async fn mkdir(&mut self) -> Result<(), Fault> {
         let name = name_of(self.op.object);
         let place = DirArgs { directory: self.own_directory().await?, name: Name(&name) };
-        let attributes = SetAttributes { mode: Some(0o755), ..SetAttributes::default() };
+        let attributes = SetAttributes { mode: Some(DIRECTORY_MODE), ..SetAttributes::default() };
         self.once(Mkdir, &MkdirArgs { place, attributes }, Status::EXIST).await
     }
 

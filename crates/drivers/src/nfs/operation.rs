@@ -188,7 +188,7 @@ impl<'a> Operation<'a> {
     pub(super) async fn create(&mut self) -> Result<(), Fault> {
         let (directory, name) = self.place().await?;
         let place = DirArgs { directory, name: Name(name.as_bytes()) };
-        let attributes = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
+        let attributes = SetAttributes { mode: Some(reactor::FILE_MODE), ..SetAttributes::default() };
         let arguments = CreateArgs { place, how: CreateHow::Guarded(attributes) };
         self.forget();
         let file = match self.call(Create, &arguments).await {

@@ -1,6 +1,6 @@
 //! Operations on names: directories, renames, links, permissions.
 //!
-//! Those that io_uring lacks, all of them on older kernels, are executed by threads.
+//! Those that io_uring lacks are executed by threads; on older kernels, that is all of them but removal.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -13,11 +13,12 @@ use crate::calls::Call;
 use crate::core::Kernel;
 use crate::file::{by_thread, given_back, of};
 use crate::slots::Held;
+use crate::uring::Uring;
 
 /// Where the second name begins in the buffer of an operation on two names.
 pub const SECOND_NAME_AT: usize = STAT_AT;
 /// Permissions of new directories, before the umask.
-const DIRECTORY_MODE: libc::mode_t = 0o755;
+pub const DIRECTORY_MODE: u32 = 0o755;
 
 impl Directory {
     /// Creates a directory.
@@ -29,13 +30,14 @@ impl Directory {
         self.change(name, entry, call).await
     }
 
+    /// Removes a file.
+    pub async fn remove(&self, name: Buffer) -> (io::Result<()>, Buffer) {
+        self.unlink(name, 0).await
+    }
+
     /// Removes an empty directory.
     pub async fn remove_directory(&self, name: Buffer) -> (io::Result<()>, Buffer) {
-        let (directory, flags) = (self.fd.as_raw_fd(), libc::AT_REMOVEDIR);
-        let entry =
-            |held: &mut Held| opcode::UnlinkAt::new(types::Fd(directory), path_of(held)).flags(flags).build();
-        let call = |held: &mut Held| Call::Unlink { directory, path: path_of(held), flags };
-        self.change(name, entry, call).await
+        self.unlink(name, libc::AT_REMOVEDIR).await
     }
 
     /// Gives a file its second name ([`SECOND_NAME_AT`]) instead of its first, replacing a file of that name.
@@ -91,16 +93,25 @@ impl Directory {
     pub async fn access(&self, name: Buffer) -> (io::Result<()>, Buffer) {
         let (directory, mode) = (self.fd.as_raw_fd(), libc::R_OK | libc::W_OK);
         let call = |held: &mut Held| Call::Access { directory, path: path_of(held), mode };
-        let (result, name) = given_back(by_thread(&self.inner, self.held(name), call).await);
-        (result.map(drop), name)
+        self.change_by_thread(name, call).await
     }
 
     /// Sets a file's permissions (fchmodat(2)).
     pub async fn set_mode(&self, name: Buffer, mode: u32) -> (io::Result<()>, Buffer) {
         let directory = self.fd.as_raw_fd();
         let call = |held: &mut Held| Call::SetMode { directory, path: path_of(held), mode };
-        let (result, name) = given_back(by_thread(&self.inner, self.held(name), call).await);
-        (result.map(drop), name)
+        self.change_by_thread(name, call).await
+    }
+
+    async fn unlink(&self, name: Buffer, flags: i32) -> (io::Result<()>, Buffer) {
+        let directory = self.fd.as_raw_fd();
+        let entry =
+            |held: &mut Held| opcode::UnlinkAt::new(types::Fd(directory), path_of(held)).flags(flags).build();
+        let call = |held: &mut Held| Call::Unlink { directory, path: path_of(held), flags };
+        match &self.inner.kernel {
+            Kernel::Uring(uring) => self.change_by_uring(uring, name, entry).await,
+            _ => self.change_by_thread(name, call).await,
+        }
     }
 
     async fn change(
@@ -109,12 +120,28 @@ impl Directory {
         entry: impl FnOnce(&mut Held) -> squeue::Entry,
         call: impl FnOnce(&mut Held) -> Call,
     ) -> (io::Result<()>, Buffer) {
-        let held = self.held(names);
-        let done = match &self.inner.kernel {
-            Kernel::Uring(uring) if uring.changes_names => uring.start(&self.inner, held, entry).await,
-            _ => by_thread(&self.inner, held, call).await,
-        };
-        let (result, names) = given_back(done);
+        match &self.inner.kernel {
+            Kernel::Uring(uring) if uring.changes_names => self.change_by_uring(uring, names, entry).await,
+            _ => self.change_by_thread(names, call).await,
+        }
+    }
+
+    async fn change_by_uring(
+        &self,
+        uring: &Uring,
+        names: Buffer,
+        entry: impl FnOnce(&mut Held) -> squeue::Entry,
+    ) -> (io::Result<()>, Buffer) {
+        let (result, names) = given_back(uring.start(&self.inner, self.held(names), entry).await);
+        (result.map(drop), names)
+    }
+
+    async fn change_by_thread(
+        &self,
+        names: Buffer,
+        call: impl FnOnce(&mut Held) -> Call,
+    ) -> (io::Result<()>, Buffer) {
+        let (result, names) = given_back(by_thread(&self.inner, self.held(names), call).await);
         (result.map(drop), names)
     }
 }
