@@ -1,6 +1,8 @@
-//! Opens, queries and removes files by name in a directory.
+//! Opens, queries and changes files by name in a directory.
 //!
 //! A name travels in a buffer, terminated by a zero byte, because the kernel may read it long after the caller is gone.
+
+mod names;
 
 use std::ffi::CStr;
 use std::io;
@@ -16,8 +18,9 @@ use crate::calls::Call;
 use crate::core::{Inner, Kernel};
 use crate::file::{File, FileOptions, by_thread, given_back, of};
 use crate::slots::Held;
+pub use names::{DIRECTORY_MODE, SECOND_NAME_AT};
 
-/// Size of a buffer that holds a name, followed by the output of statx(2).
+/// Size of a buffer that holds a name, followed by the output of statx(2) or by a second name.
 pub const NAME_BUFFER: usize = 4096;
 /// Offset of statx(2)'s output in the buffer; names end before it.
 const STAT_AT: usize = 2048;
@@ -55,12 +58,13 @@ impl Directory {
             Kernel::Uring(uring) => {
                 let open = |held: &mut Held| {
                     let open = opcode::OpenAt::new(types::Fd(directory), path_of(held));
-                    open.flags(flags).mode(MODE).build()
+                    open.flags(flags).mode(FILE_MODE).build()
                 };
                 uring.start(&self.inner, held, open).await
             }
             _ => {
-                let open = |held: &mut Held| Call::Open { directory, path: path_of(held), flags, mode: MODE };
+                let open =
+                    |held: &mut Held| Call::Open { directory, path: path_of(held), flags, mode: FILE_MODE };
                 by_thread(&self.inner, held, open).await
             }
         };
@@ -97,25 +101,6 @@ impl Directory {
         (size, name)
     }
 
-    /// Removes a file.
-    pub async fn remove(&self, name: Buffer) -> (io::Result<()>, Buffer) {
-        let directory = self.fd.as_raw_fd();
-        let held = self.held(name);
-        let done = match &self.inner.kernel {
-            Kernel::Uring(uring) => {
-                let unlink =
-                    |held: &mut Held| opcode::UnlinkAt::new(types::Fd(directory), path_of(held)).build();
-                uring.start(&self.inner, held, unlink).await
-            }
-            _ => {
-                let unlink = |held: &mut Held| Call::Unlink { directory, path: path_of(held) };
-                by_thread(&self.inner, held, unlink).await
-            }
-        };
-        let (result, name) = given_back(done);
-        (result.map(drop), name)
-    }
-
     fn held(&self, name: Buffer) -> Held {
         let directory: Rc<OwnedFd> = Rc::clone(&self.fd);
         Held { buffer: Some(name), directory: Some(directory), rare: true, ..Held::default() }
@@ -129,7 +114,7 @@ impl std::fmt::Debug for Directory {
 }
 
 /// Permissions of new files, before the umask.
-const MODE: libc::mode_t = 0o644;
+pub const FILE_MODE: u32 = 0o644;
 
 /// The address of the name in the held buffer.
 fn path_of(held: &mut Held) -> *const libc::c_char {

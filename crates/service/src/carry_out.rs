@@ -8,10 +8,12 @@ use exporters::{CurrentRun, GraphitePush};
 use provision::RunId;
 use runner::bottleneck::own_host;
 use runner::progress::SharedProgress;
+use runner::timestamp::now;
 use runner::{Events, RunError, RunOptions, RunOutcome, StopToken};
-use store::State;
+use store::{State, Store, StoreError};
 
 use crate::database::AskedState;
+use crate::event::{MessageEvent, MessageSeverity};
 use crate::event_log::EventLog;
 use crate::new_experiment::RunSecrets;
 use crate::observer::Observer;
@@ -56,17 +58,46 @@ pub(crate) const RESULTS: &str = "results.sqlite";
 /// The journals.
 pub(crate) const JOURNAL: &str = "journal";
 
-/// Executes a run; returns how it ended, and why if not as planned.
+/// Executes a run, from its start or from where an earlier attempt ended; returns how it ended, and why if not as planned.
 pub(crate) fn carry_out(task: Task, place: &Place<'_>) -> (AskedState, Option<String>) {
-    let stop = task.stop.clone();
+    let (id, stop, log) = (task.id.clone(), task.stop.clone(), Arc::clone(&task.log));
     // A defect in one run must not leave its hosts occupied for ever.
-    match catch_unwind(AssertUnwindSafe(|| execute(task, place))) {
-        Ok(Ok(outcome)) => ended(&outcome),
+    let (state, reason) = match catch_unwind(AssertUnwindSafe(|| execute(task, place))) {
+        Ok(Ok(outcome)) => return ended(&outcome),
         Ok(Err(error)) => {
             let state = if stop.is_requested() { AskedState::Interrupted } else { AskedState::Failed };
-            (state, Some(error.to_string()))
+            (state, error.to_string())
         }
-        Err(_) => (AskedState::Failed, Some("the run failed by a defect of the service".to_owned())),
+        Err(_) => (AskedState::Failed, "the run failed by a defect of the service".to_owned()),
+    };
+    // A run that could not be resumed has results, and can be resumed later.
+    if let Err(error) = interrupt_stored(&place.directory.join(RESULTS), &id) {
+        log.add("message", &MessageEvent { severity: MessageSeverity::Error, text: &error.to_string() });
+    }
+    (state, Some(reason))
+}
+
+/// Marks a run that no longer runs as interrupted in the results file, if it had begun to measure.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub(crate) fn interrupt_stored(results: &Path, run: &str) -> Result<(), StoreError> {
+    let record = Store::open_existing(results).and_then(|store| Ok((store.run(run)?, store)));
+    match record {
+        Ok((record, store)) if record.state == State::Running => {
+            store.finish_run(run, State::Interrupted, now())
+        }
+        Ok(_) | Err(StoreError::Missing(_) | StoreError::Unknown { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the results file has the run: then an earlier attempt began it.
+fn is_stored(results: &Path, run: &str) -> Result<bool, RunError> {
+    match Store::open_existing(results).and_then(|store| store.run(run)) {
+        Ok(_) => Ok(true),
+        Err(StoreError::Missing(_) | StoreError::Unknown { .. }) => Ok(false),
+        Err(error) => Err(RunError::Failure(error.to_string())),
     }
 }
 
@@ -80,11 +111,12 @@ fn execute(task: Task, place: &Place<'_>) -> Result<RunOutcome, RunError> {
     let RunSecrets { keys, login } = task.secrets;
     // The key is readable for as long as its file is open.
     let (login, _key) = login.for_ssh(ssh_options).map_err(failed)?;
+    let results = directory.join(RESULTS);
     let options = RunOptions {
         login,
         destroy: task.overwrites.into_iter().collect(),
         id: Some(id),
-        results: Some(directory.join(RESULTS)),
+        results: Some(results.clone()),
         journal: Some(directory.join(JOURNAL)),
         command: "manometer serve".to_owned(),
         ..RunOptions::new(directory.to_owned())
@@ -97,7 +129,11 @@ fn execute(task: Task, place: &Place<'_>) -> Result<RunOutcome, RunError> {
     if let Some(graphite) = &task.graphite {
         observers.push(Arc::new(graphite.observe(&task.id, &plan, &own_host())));
     }
-    runner::run(plan, &options, Arc::new(observers), &task.stop, Arc::new(keys))
+    let begun = match is_stored(&results, &task.id)? {
+        true => runner::resume(&task.id, None, &options, &observers)?,
+        false => runner::new_run(plan, &options)?,
+    };
+    runner::execute(begun, &options, Arc::new(observers), &task.stop, Arc::new(keys))
 }
 
 fn ended(outcome: &RunOutcome) -> (AskedState, Option<String>) {

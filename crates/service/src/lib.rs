@@ -22,9 +22,10 @@ mod queue;
 mod server;
 mod service;
 mod storperf;
+mod tls;
 mod token;
 
-pub use api::openapi_json;
-pub use options::{Notes, RequestPolicy, ServeOptions, ServiceError};
+pub use api::{openapi_json, storperf_openapi_json};
+pub use options::{Notes, RequestPolicy, ServeOptions, ServiceError, ServiceTls};
 pub use service::Service;
 pub use token::TokenDigest;

@@ -1,5 +1,7 @@
 //! The runs of a service: a queue per set of hosts, those under way, and the events of the recent ones.
 
+mod resume;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -11,9 +13,8 @@ use provision::RunId;
 use runner::progress::SharedProgress;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
-use store::{State, Store};
 
-use crate::carry_out::{self, JOURNAL, Place, RESULTS, Task};
+use crate::carry_out::{self, Place, RESULTS, Task};
 use crate::database::{AskedRun, AskedState, Database, DatabaseError, NewRun};
 use crate::event::StateEvent;
 use crate::event_log::EventLog;
@@ -79,7 +80,7 @@ struct Running {
 /// A run that was posted.
 pub(crate) struct Posted {
     pub run: AskedRun,
-    /// False if an earlier request with the same idempotency key posted it.
+    /// False if an earlier request posted or resumed it.
     pub new: bool,
 }
 
@@ -108,40 +109,6 @@ impl RunQueue {
         };
         queue.recover()?;
         Ok(Arc::new(queue))
-    }
-
-    fn recover(&self) -> rusqlite::Result<()> {
-        let database = self.database();
-        for run in database.in_state(AskedState::Running)? {
-            let journal = self.directory.join(JOURNAL);
-            let left = match journal.join(format!("{}.jsonl", run.id)).exists() {
-                true => format!(
-                    "; next: `manometer cleanup --journal-dir {}` removes what it left",
-                    journal.display()
-                ),
-                false => String::new(),
-            };
-            let reason = format!("the service ended while it ran{left}");
-            self.messages.add(&format!("run {} of {}: interrupted: {reason}", run.id, run.name));
-            database.end(&run.id, AskedState::Interrupted, Some(&reason), now())?;
-            // Absent if the run had not begun to measure.
-            if let Ok(store) = Store::open_existing(&self.directory.join(RESULTS))
-                && store.run(&run.id).is_ok_and(|record| record.state == State::Running)
-                && let Err(error) = store.finish_run(&run.id, State::Interrupted, now())
-            {
-                self.messages.add(&error.to_string());
-            }
-        }
-        for run in database.in_state(AskedState::Queued)? {
-            if run.has_keys {
-                let reason =
-                    "the service ended before it started, and secrets are not kept; next: post it again";
-                database.end(&run.id, AskedState::Interrupted, Some(reason), now())?;
-            } else {
-                self.shared().logs.insert(run.id, new_log());
-            }
-        }
-        Ok(())
     }
 
     fn database(&self) -> MutexGuard<'_, Database> {
@@ -297,10 +264,18 @@ impl RunQueue {
                 false => running.stop.finish(StopReason::Caller),
                 true => running.stop.stop(StopReason::Caller),
             }
-        } else if self.run(id)?.state == AskedState::Queued {
-            let reason = "taken from the queue by a request";
-            self.database().end(id, AskedState::Cancelled, Some(reason), now()).map_err(broken)?;
-            conclude(&mut shared, id, AskedState::Cancelled, Some(reason));
+        } else {
+            let run = self.run(id)?;
+            if run.state == AskedState::Queued {
+                let (state, reason) = match run.started {
+                    None => (AskedState::Cancelled, "taken from the queue by a request"),
+                    Some(_) => {
+                        (AskedState::Interrupted, "taken from the queue by a request; next: resume it")
+                    }
+                };
+                self.database().end(id, state, Some(reason), now()).map_err(broken)?;
+                conclude(&mut shared, id, state, Some(reason));
+            }
         }
         drop(shared);
         self.run(id)

@@ -273,7 +273,8 @@ fn insert_interval(connection: &Connection, stage: i64, interval: &StoredInterva
     let number = connection.last_insert_rowid();
     let mut statement = connection.prepare_cached(
         "INSERT INTO interval_ops (interval, op, ok, failed, bytes, rpcs, retries, mean_ns, p50_ns, p99_ns, p999_ns,
-         max_ns, errors, service, response) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+         max_ns, errors, service, response, procedures)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?;
     for op in &interval.ops {
         let point = &op.point;
@@ -293,6 +294,7 @@ fn insert_interval(connection: &Connection, stage: i64, interval: &StoredInterva
             op.errors,
             op.service,
             op.response,
+            op.procedures,
         ])?;
     }
     Ok(())

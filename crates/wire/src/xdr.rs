@@ -84,13 +84,26 @@ pub const fn padding(len: usize) -> usize {
 pub struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    file_handle_max: usize,
 }
 
 impl<'a> Reader<'a> {
     /// A reader at the start of `bytes`.
     #[inline]
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, at: 0, file_handle_max: crate::nfs3::FileHandle::LIMIT }
+    }
+
+    /// Accepts file handles of version 4's length, for procedures of version 3 that carry them between parts of a program.
+    #[must_use]
+    pub const fn with_long_file_handles(self) -> Self {
+        Self { file_handle_max: crate::nfs3::FileHandle::CAPACITY, ..self }
+    }
+
+    /// Maximum length of a file handle, in bytes.
+    #[inline]
+    pub(crate) const fn file_handle_max(&self) -> usize {
+        self.file_handle_max
     }
 
     /// Bytes read so far.

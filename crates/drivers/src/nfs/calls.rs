@@ -5,8 +5,8 @@
 //! types.
 
 use wire::nfs3::{
-    CommitArgs, CreateArgs, DirArgs, FileHandle, Procedure, ReadArgs, ReaddirplusArgs, Stability, Verifier,
-    WriteHead,
+    AccessArgs, CommitArgs, CreateArgs, DirArgs, FileHandle, LinkArgs, MkdirArgs, Procedure, ReadArgs,
+    ReaddirplusArgs, RenameArgs, SetattrArgs, Stability, SymlinkArgs, Verifier, WriteHead,
 };
 use wire::xdr::Encode;
 
@@ -44,6 +44,14 @@ pub(super) enum Expect {
     Write(Piece),
     Commit,
     Readdirplus,
+    Access,
+    Setattr,
+    Rename,
+    Link,
+    Symlink,
+    Readlink,
+    Mkdir,
+    Rmdir,
     /// SEQUENCE alone, in version 4.1.
     Renew,
 }
@@ -60,6 +68,14 @@ pub(super) enum Reply {
     Write(Written),
     Commit(Verifier),
     Readdirplus(Listed),
+    Access(()),
+    Setattr(()),
+    Rename(()),
+    Link(()),
+    Symlink(()),
+    Readlink(()),
+    Mkdir(()),
+    Rmdir(()),
     Renew(()),
 }
 
@@ -158,3 +174,11 @@ call!(Read of Piece as read, ReadArgs => Came);
 call!(Write of Piece as write, WriteHead => Written);
 call!(Commit as commit, CommitArgs => Verifier);
 call!(Readdirplus as readdirplus, ReaddirplusArgs => Listed);
+call!(Access as access, AccessArgs => ());
+call!(Setattr as setattr, SetattrArgs => ());
+call!(Rename as rename, RenameArgs<'a> => ());
+call!(Link as link, LinkArgs<'a> => ());
+call!(Symlink as symlink, SymlinkArgs<'a> => ());
+call!(Readlink as readlink, FileHandle => ());
+call!(Mkdir as mkdir, MkdirArgs<'a> => ());
+call!(Rmdir as remove, DirArgs<'a> => ());

@@ -72,7 +72,7 @@ impl NfsDriver {
             let directory = walk.directory(parent, true).await?;
             let directory =
                 directory.ok_or_else(|| refused(&walk.config, &format!("MKDIR {parent}"), Status::NOENT))?;
-            let attributes = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
+            let attributes = SetAttributes { mode: Some(reactor::FILE_MODE), ..SetAttributes::default() };
             let place = DirArgs { directory, name: Name(name.as_bytes()) };
             let arguments = CreateArgs { place, how: CreateHow::Unchecked(attributes) };
             match walk.caller.ask::<CreateOk, WccData>(Procedure::Create, &arguments).await? {
@@ -193,7 +193,7 @@ impl Walk {
     ) -> Result<FileHandle, DriverError> {
         let arguments = MkdirArgs {
             place: DirArgs { directory: parent, name: Name(name.as_bytes()) },
-            attributes: SetAttributes { mode: Some(0o755), ..SetAttributes::default() },
+            attributes: SetAttributes { mode: Some(reactor::DIRECTORY_MODE), ..SetAttributes::default() },
         };
         match self.caller.ask::<CreateOk, WccData>(Procedure::Mkdir, &arguments).await? {
             Err(status) if status != Status::EXIST => {

@@ -1,6 +1,6 @@
 //! The files of the scripted server of NFSv4.1.
 
-use wire::nfs3::Name;
+use wire::nfs3::{Name, Path};
 use wire::nfs4::*;
 use wire::xdr::Encode;
 
@@ -68,7 +68,14 @@ pub fn run(
             if find(state, *current, &wanted.name).is_some() {
                 return Err(Nfs4Status::EXIST);
             }
-            *current = add(state, *current, &wanted.name, true);
+            *current = match wanted.what {
+                CreateWhat::Directory => add(state, *current, &wanted.name, true),
+                CreateWhat::Symlink(target) => {
+                    let id = add(state, *current, &wanted.name, false);
+                    state.nodes.get_mut(&id).unwrap().3 = target.0.to_vec();
+                    id
+                }
+            };
             OpOutcome::Create(Ok(Create4Ok { directory: ChangeInfo::default(), set: Bitmap::EMPTY }))
         }
         OpArgument::Remove(name) => {
@@ -95,6 +102,44 @@ pub fn run(
             data[write.offset as usize..end].copy_from_slice(write.data);
             let count = write.data.len() as u32;
             OpOutcome::Write(Ok(Write4Ok { count, committed: write.stable, verifier: [3; 8] }))
+        }
+        OpArgument::SaveFh(()) => {
+            state.saved = *current;
+            OpOutcome::SaveFh(Ok(()))
+        }
+        OpArgument::Rename(names) => {
+            let id = find(state, state.saved, &names.from).ok_or(Nfs4Status::NOENT)?;
+            if let Some(replaced) = find(state, *current, &names.to) {
+                state.nodes.remove(&replaced);
+            }
+            let node = state.nodes.get_mut(&id).unwrap();
+            (node.0, node.1) = (*current, String::from_utf8(names.to.0.to_vec()).unwrap());
+            OpOutcome::Rename(Ok(RenameOk { from: ChangeInfo::default(), to: ChangeInfo::default() }))
+        }
+        // A link is a copy here.
+        OpArgument::Link(name) => {
+            if find(state, *current, name).is_some() {
+                return Err(Nfs4Status::EXIST);
+            }
+            let id = add(state, *current, name, false);
+            let data = state.nodes[&state.saved].3.clone();
+            state.nodes.get_mut(&id).unwrap().3 = data;
+            OpOutcome::Link(Ok(ChangeInfo::default()))
+        }
+        OpArgument::ReadLink(()) => {
+            let target = &state.nodes[current].3;
+            OpOutcome::ReadLink(Ok(Path(target))).encode(out);
+            return Ok(());
+        }
+        OpArgument::SetAttr(wanted) => {
+            let values = Attributes4::of(&wanted.attributes).unwrap();
+            assert!(values.mode.is_none_or(|mode| mode == 0o644), "the mode of new files");
+            if let Some(size) = values.size {
+                assert_eq!(wanted.state, StateId::ANONYMOUS);
+                state.nodes.get_mut(current).unwrap().3.resize(size as usize, 0);
+            }
+            let set = wanted.attributes.mask;
+            OpOutcome::SetAttr(SetAttrResult { status: Nfs4Status::OK, set })
         }
         OpArgument::Commit(_) => OpOutcome::Commit(Ok([3; 8])),
         OpArgument::ReadDir(wanted) => {

@@ -56,11 +56,15 @@ pub struct State {
     sessions: u8,
     slots: Vec<Slot>,
     create_sequence: u32,
+    /// The saved file.
+    pub saved: u64,
     /// Parent, name, directory, content; the root is 1, the export 2.
     pub nodes: BTreeMap<u64, (u64, String, bool, Vec<u8>)>,
     counts: BTreeMap<u32, u32>,
     /// Executions of operations, retransmissions excluded.
     pub executed: BTreeMap<u32, u32>,
+    /// COMPOUNDs that succeeded, by the operation that they exist for.
+    pub compounds: BTreeMap<&'static str, u64>,
     /// The highest slot used.
     pub highest: u32,
     pub reclaims: u32,
@@ -311,11 +315,26 @@ fn execute(
         if let Err(status) = done {
             (operation.operation() as u32).encode(&mut out);
             status.encode(&mut out);
+            if let OpArgument::SetAttr(_) = operation {
+                Bitmap::EMPTY.encode(&mut out);
+            }
             return (status, index as u32 + 1, out);
         }
         *state.executed.entry(operation.operation() as u32).or_default() += 1;
+        if index + 1 == operations.len() {
+            *state.compounds.entry(named(operations)).or_default() += 1;
+        }
     }
     (Nfs4Status::OK, operations.len() as u32, out)
+}
+
+/// The operation that a COMPOUND exists for: the first that does more than choose the file.
+fn named(operations: &[OpArgument<'_>]) -> &'static str {
+    let chooses = |operation: Operation| {
+        matches!(operation, Operation::Sequence | Operation::PutFh | Operation::PutRootFh | Operation::SaveFh)
+    };
+    let mut all = operations.iter().map(OpArgument::operation);
+    all.find(|operation| !chooses(*operation)).map_or("SEQUENCE", Operation::name)
 }
 
 pub fn handle(id: u64) -> Handle {

@@ -12,9 +12,9 @@ use crate::alloc::allocated;
 use crate::server41::{Act, Seen, Server41};
 use crate::support::{DIRECTORY, context, on_all_lanes, on_both, op, perform};
 
-const LIMIT: Duration = Duration::from_secs(20);
+pub const LIMIT: Duration = Duration::from_secs(20);
 
-fn driver(server: &Server41, connections_per_worker: u32) -> NfsDriver {
+pub fn driver(server: &Server41, connections_per_worker: u32) -> NfsDriver {
     let config = NfsConfig {
         version: NfsVersion::V4_1,
         nfs_port: Some(server.address.port()),
@@ -24,12 +24,15 @@ fn driver(server: &Server41, connections_per_worker: u32) -> NfsDriver {
     NfsDriver::new(config).unwrap()
 }
 
-fn open(reactor: &Reactor, driver: &NfsDriver, context: &WorkerContext) -> NfsSession {
+pub fn open(reactor: &Reactor, driver: &NfsDriver, context: &WorkerContext) -> NfsSession {
     reactor.block_on(driver.connect(reactor, context)).unwrap()
 }
 
 /// The first COMPOUND that ends with this operation meets `act`.
-fn first(operation: Operation, act: impl Fn() -> Act + Send + Sync) -> impl Fn(&Seen) -> Act + Send + Sync {
+pub fn first(
+    operation: Operation,
+    act: impl Fn() -> Act + Send + Sync,
+) -> impl Fn(&Seen) -> Act + Send + Sync {
     move |seen| if seen.last == operation && seen.number == 0 { act() } else { Act::Answer }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::xdr::{Decode, DecodeError, Encode, Reader, put_opaque, xdr_bytes, xdr_enum, xdr_struct};
 
-/// A file handle: bytes opaque to the client, stored inline. Version 3 has at most 64 (`nfs_fh3`), version 4 at most 128.
+/// A file handle (`nfs_fh3`): bytes opaque to the client, stored inline. Version 3 has at most 64, and longer ones are not
+/// decoded; version 4 has at most 128.
 #[derive(Clone, Copy)]
 pub struct FileHandle {
     len: u8,
@@ -10,7 +11,9 @@ pub struct FileHandle {
 }
 
 impl FileHandle {
-    /// `NFS4_FHSIZE`: the most that version 4 has.
+    /// `NFS3_FHSIZE`.
+    pub const LIMIT: usize = 64;
+    /// `NFS4_FHSIZE`.
     pub const CAPACITY: usize = 128;
     /// The empty handle.
     pub const EMPTY: Self = Self { len: 0, bytes: [0; Self::CAPACITY] };
@@ -63,8 +66,7 @@ impl Encode for FileHandle {
 impl Decode<'_> for FileHandle {
     #[inline]
     fn decode(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        // Work beside the load carries the handles of version 4 in version 3's messages, so the larger limit holds here.
-        let bytes = from.opaque("file handle", Self::CAPACITY)?;
+        let bytes = from.opaque("file handle", from.file_handle_max())?;
         Ok(Self::new(bytes).expect("its length was checked"))
     }
 }

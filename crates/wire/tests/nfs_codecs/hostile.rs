@@ -59,8 +59,8 @@ fn errors_have_names() {
     assert_eq!(decode_all::<u32>(&[0; 8]), Err(DecodeError::Trailing(4)));
     assert_eq!(decode_all::<bool>(&encoded(&[2])), Err(DecodeError::BadBool(2)));
     assert_eq!(
-        decode_all::<FileHandle>(&encoded(&[129])),
-        Err(DecodeError::Oversize { what: "file handle", len: 129, limit: 128 })
+        decode_all::<FileHandle>(&encoded(&[65])),
+        Err(DecodeError::Oversize { what: "file handle", len: 65, limit: 64 })
     );
     assert_eq!(
         decode_all::<Name>(&encoded(&[u32::MAX])),

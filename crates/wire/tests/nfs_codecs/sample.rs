@@ -170,7 +170,7 @@ impl<'a, T: Sample<'a>, F: Sample<'a>> Sample<'a> for ProcedureResult<T, F> {
 
 impl Sample<'_> for FileHandle {
     fn sample(from: &mut Source<'_>) -> Self {
-        Self::new(from.bytes(Self::CAPACITY)).expect("at most 128 bytes")
+        Self::new(from.bytes(Self::LIMIT)).expect("at most 64 bytes")
     }
 }
 

@@ -31,7 +31,8 @@ pub(super) const FILE_ATTRIBUTES: Bitmap = Bitmap::of(&[
 ]);
 /// Name of the owner of our opens.
 pub(super) const OPEN_OWNER: ClientOwner<'static> = ClientOwner(b"manometer");
-const MODE: Bitmap = Bitmap::of(&[Attribute::MODE]);
+/// What new files and directories are created with.
+pub(super) const MODE: Bitmap = Bitmap::of(&[Attribute::MODE]);
 
 /// The part shared by all calls: record mark, call header, the head of the COMPOUND and SEQUENCE.
 pub(in super::super) fn template(credential: &[u8]) -> Vec<u8> {

@@ -4,19 +4,20 @@
 //! are given back in version 3's form, so that there is one implementation of it.
 
 use metrics::ErrorKind;
-use wire::nfs3::{self, DirArgs, FileHandle, Procedure, ProcedureResult, WccData};
+use wire::nfs3::{self, FileHandle, Procedure, ProcedureResult, WccData};
 use wire::nfs4::{
-    Access4Ok, Attribute, Attributes4, Bitmap, CallHead, ChangeInfo, Create4Args, Create4Ok, CreateWhat,
-    Fattr, Handle, MINOR_VERSION, Nfs4Status, OpArgument, OpenOk, Operation, PROC_COMPOUND, PROGRAM, Read4Ok,
-    ReadDirOk, SequenceArgs, SequenceOk, StateId, Tag, Time4, VERSION,
+    Access4Ok, Attribute, Attributes4, Bitmap, CallHead, ChangeInfo, Create4Ok, Fattr, Handle, MINOR_VERSION,
+    Nfs4Status, OpArgument, OpenOk, Operation, PROC_COMPOUND, PROGRAM, Read4Ok, ReadDirOk, SequenceArgs,
+    SequenceOk, StateId, Tag, Time4, VERSION,
 };
-use wire::xdr::{DecodeError, Encode, Reader, decode_all};
+use wire::xdr::{Decode, DecodeError, Encode, Reader};
 
 use super::super::caller::{Caller, Failed, Target};
 use super::super::errors::{advice, kind_of};
 use super::super::later::{Later, asks_for_later};
 use super::client::{join, version};
 use super::compound::{CompoundWriter, FILE_ATTRIBUTES, create, getattr, lookup, read, readdirplus, remove};
+use super::names::mkdir;
 use super::reply::{Outcomes, Stop};
 
 /// How often a lost session is replaced for one call.
@@ -213,7 +214,7 @@ pub(in super::super) async fn ask<T, F>(
             }
         }
     }
-    let mut reader = Reader::new(&bytes);
+    let mut reader = Reader::new(&bytes).with_long_file_handles();
     let result = read(&mut reader).map_err(|error| unreadable(caller, error))?;
     reader.finish().map_err(|error| unreadable(caller, error))?;
     Ok(result)
@@ -223,6 +224,14 @@ pub(in super::super) async fn ask<T, F>(
 const LIMITS: Bitmap = Bitmap::of(&[Attribute::MAX_READ, Attribute::MAX_WRITE]);
 const SPACE: Bitmap = Bitmap::of(&[Attribute::SPACE_AVAILABLE]);
 
+/// A procedure's arguments, with handles of version 4.
+fn decode_given<'a, T: Decode<'a>>(given: &'a [u8]) -> Result<T, DecodeError> {
+    let mut from = Reader::new(given).with_long_file_handles();
+    let arguments = T::decode(&mut from)?;
+    from.finish()?;
+    Ok(arguments)
+}
+
 /// Appends a procedure's operations after SEQUENCE; returns their number, and whether they must not be executed twice.
 fn request(
     procedure: Procedure,
@@ -231,34 +240,26 @@ fn request(
 ) -> Result<Option<(u32, bool)>, DecodeError> {
     let mut to = CompoundWriter::plain(out);
     match procedure {
-        Procedure::Getattr => getattr(&decode_all(given)?, &mut to),
-        Procedure::Lookup => lookup(&decode_all(given)?, &mut to),
-        Procedure::Read => read(&decode_all(given)?, &mut to),
-        Procedure::Create => create(&decode_all(given)?, &mut to),
-        Procedure::Remove | Procedure::Rmdir => remove(&decode_all(given)?, &mut to),
-        Procedure::Readdirplus => readdirplus(&decode_all(given)?, &mut to),
+        Procedure::Getattr => getattr(&decode_given(given)?, &mut to),
+        Procedure::Lookup => lookup(&decode_given(given)?, &mut to),
+        Procedure::Read => read(&decode_given(given)?, &mut to),
+        Procedure::Create => create(&decode_given(given)?, &mut to),
+        Procedure::Remove | Procedure::Rmdir => remove(&decode_given(given)?, &mut to),
+        Procedure::Readdirplus => readdirplus(&decode_given(given)?, &mut to),
         Procedure::Readdir => {
-            let nfs3::ReaddirArgs { directory, cookie, verifier, count } = decode_all(given)?;
+            let nfs3::ReaddirArgs { directory, cookie, verifier, count } = decode_given(given)?;
             let (dir_count, max_count) = (count / 4, count);
             let arguments = nfs3::ReaddirplusArgs { directory, cookie, verifier, dir_count, max_count };
             readdirplus(&arguments, &mut to);
         }
         Procedure::Access => {
-            let nfs3::AccessArgs { file, access } = decode_all(given)?;
+            let nfs3::AccessArgs { file, access } = decode_given(given)?;
             to.at(file, &OpArgument::Access(access));
         }
-        Procedure::Fsinfo => to.at(decode_all::<FileHandle>(given)?, &OpArgument::GetAttr(LIMITS)),
-        Procedure::Fsstat => to.at(decode_all::<FileHandle>(given)?, &OpArgument::GetAttr(SPACE)),
+        Procedure::Fsinfo => to.at(decode_given::<FileHandle>(given)?, &OpArgument::GetAttr(LIMITS)),
+        Procedure::Fsstat => to.at(decode_given::<FileHandle>(given)?, &OpArgument::GetAttr(SPACE)),
         Procedure::Mkdir => {
-            let arguments: nfs3::MkdirArgs<'_> = decode_all(given)?;
-            let DirArgs { directory, name } = arguments.place;
-            let mode = arguments.attributes.mode.unwrap_or(0o755).to_be_bytes();
-            let attributes = Fattr { mask: Bitmap::of(&[Attribute::MODE]), values: &mode };
-            to.once();
-            to.at(
-                directory,
-                &OpArgument::Create(Create4Args { what: CreateWhat::Directory, name, attributes }),
-            );
+            mkdir(&decode_given(given)?, &mut to);
             to.put(&OpArgument::GetFh(()));
         }
         _ => return Ok(None),

@@ -2,8 +2,8 @@
 
 use wire::nfs3::{self, Verifier};
 use wire::nfs4::{
-    Attributes4, ChangeInfo, Entry, Fattr, Handle, Nfs4Status, OpenOk, Operation, Read4Head, ReplyHead,
-    SequenceOk, StateId, Write4Ok,
+    Access4Ok, Attributes4, Bitmap, ChangeInfo, Create4Ok, Entry, Fattr, Handle, Nfs4Status, OpenOk,
+    Operation, Read4Head, RenameOk, ReplyHead, SequenceOk, StateId, Write4Ok,
 };
 use wire::rpc::ReplyHeader;
 use wire::xdr::{Decode, DecodeError, Reader};
@@ -70,7 +70,13 @@ impl<'r, 'a> Outcomes<'r, 'a> {
         }
         match Nfs4Status::decode(self.from)? {
             Nfs4Status::OK => Ok(T::decode(self.from)?),
-            status => Err(Stop::Status(status)),
+            status => {
+                // The only failure with more than its status: what was set before it failed (RFC 8881 section 18.30.2).
+                if number == Operation::SetAttr as u32 {
+                    Bitmap::decode(self.from)?;
+                }
+                Err(Stop::Status(status))
+            }
         }
     }
 
@@ -213,6 +219,42 @@ fn results(from: &mut Outcomes<'_, '_>, expect: Expect) -> Result<Results, Stop>
         Expect::Remove => {
             from.next::<ChangeInfo>(Operation::Remove)?;
             Reply::Remove(())
+        }
+        Expect::Rmdir => {
+            from.next::<ChangeInfo>(Operation::Remove)?;
+            Reply::Rmdir(())
+        }
+        Expect::Access => {
+            from.next::<Access4Ok>(Operation::Access)?;
+            Reply::Access(())
+        }
+        Expect::Setattr => {
+            from.next::<Bitmap>(Operation::SetAttr)?;
+            Reply::Setattr(())
+        }
+        Expect::Rename => {
+            from.next::<()>(Operation::SaveFh)?;
+            from.next::<()>(Operation::PutFh)?;
+            from.next::<RenameOk>(Operation::Rename)?;
+            Reply::Rename(())
+        }
+        Expect::Link => {
+            from.next::<()>(Operation::SaveFh)?;
+            from.next::<()>(Operation::PutFh)?;
+            from.next::<ChangeInfo>(Operation::Link)?;
+            Reply::Link(())
+        }
+        Expect::Symlink => {
+            from.next::<Create4Ok>(Operation::Create)?;
+            Reply::Symlink(())
+        }
+        Expect::Mkdir => {
+            from.next::<Create4Ok>(Operation::Create)?;
+            Reply::Mkdir(())
+        }
+        Expect::Readlink => {
+            from.next::<nfs3::Path<'_>>(Operation::ReadLink)?;
+            Reply::Readlink(())
         }
         Expect::Write(_) => {
             let Write4Ok { count: bytes, committed, verifier } = from.next(Operation::Write)?;
