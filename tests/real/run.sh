@@ -19,7 +19,7 @@ MINIO=v0.0.0-20260212201848-7aac2a2c5b7c
 PACKAGES=(nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind iproute2 util-linux openssl
     e2fsprogs xfsprogs btrfs-progs dosfstools fdisk lvm2 fio iperf3 iptables
     binutils memcached openssh-client openssh-server faketime slurm-wlm slurm-wlm-basic-plugins munge
-    graphite-carbon graphite-web prometheus)
+    dbus-daemon dbus-bin graphite-carbon graphite-web prometheus)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/manometer-test
 mkdir -p "$cache"
 

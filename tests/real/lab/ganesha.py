@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections import Counter
 from pathlib import Path
 
 from .place import Namespace, Place
@@ -12,7 +15,7 @@ CORE = """
 NFS_CORE_PARAM {{
     Protocols = 3, 4; {bind} NFS_Port = {nfs_port}; MNT_Port = {mount_port};
     NLM_Port = 0; Rquota_Port = 0;
-    Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; mount_path_pseudo = true;
+    Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; mount_path_pseudo = true; {statistics}
 }}
 NFS_KRB5 {{ Active_krb5 = false; }}
 NFSv4 {{ Graceless = {graceless}; Grace_Period = 5; Lease_Lifetime = 5; RecoveryRoot = {recovery}; }}
@@ -29,6 +32,12 @@ EXPORT {{
 """
 
 SMALL_EXPORT_MIB = 48
+
+# Counts of calls are asked for over a bus of its own.
+STATISTICS = "Enable_NFS_Stats = true; Enable_FULLV3_Stats = true; Enable_FULLV4_Stats = true;"
+BUS = """<busconfig><type>custom</type><listen>{address}</listen><auth>EXTERNAL</auth><policy context="default">
+<allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/><allow user="*"/></policy></busconfig>
+"""
 
 # rpcbind changes its user, which loses the signal that ends it with its parent; the first process
 # of a PID namespace takes all others with it.
@@ -47,6 +56,7 @@ class Ganesha:
         address: str = "127.0.0.1",
         portmapper: bool = False,
         graceless: bool = True,
+        statistics: bool = False,
     ) -> None:
         self.place = place
         self.nfs_port = nfs_port
@@ -70,6 +80,7 @@ class Ganesha:
                 mount_port=mount_port,
                 recovery=directory / "recovery",
                 graceless=str(graceless).lower(),
+                statistics=STATISTICS if statistics else "",
             )
             + "".join(
                 EXPORT.format(number=number, path=directory / name, name=name, access=access)
@@ -84,6 +95,16 @@ class Ganesha:
         else:
             self._portmap = FakePortmapper(place.run_directory / "rpcbind.sock")
         self._directory = directory
+        self._bus: Child | None = None
+        self._env = dict(os.environ)
+        if statistics:
+            socket = directory / "bus"
+            self._env["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={socket}"
+            bus = directory / "bus.conf"
+            bus.write_text(BUS.format(address=f"unix:path={socket}"))
+            command = ["dbus-daemon", f"--config-file={bus}", "--nofork", "--nopidfile"]
+            self._bus = Child(command, directory / "bus.log")
+            wait_until("dbus-daemon", socket.exists, 10, self._bus)
         self.start()
 
     def start(self) -> None:
@@ -95,7 +116,7 @@ class Ganesha:
             f"-F -f {self._directory}/ganesha.conf -p {self._directory}/ganesha.pid -L {log}"
         )
         private = ["unshare", "--mount", "--propagation", "private", "sh", "-c", command]
-        self.child = Child(self.place.server(private), self._directory / "stdout.log")
+        self.child = Child(self.place.server(private), self._directory / "stdout.log", env=self._env)
         wait_until("nfs-ganesha", lambda: "NFS SERVER INITIALIZED" in log.read_text(), 30, self.child)
 
     @property
@@ -123,9 +144,19 @@ class Ganesha:
             listing[words[5]] = int(words[4])
         return listing
 
+    def statistics(self, version: str) -> Counter[str]:
+        """Calls so far by procedure, with version 4.1 by operation."""
+        method = "GetFULLV3Stats" if version == "3" else "GetFULLV4Stats"
+        call = ["dbus-send", "--system", "--print-reply", "--dest=org.ganesha.nfsd", "/org/ganesha/nfsd/ExportMgr"]
+        text = run([*call, f"org.ganesha.nfsd.exportstats.{method}"], 10, self._env)
+        found = re.findall(r'struct \{\s+string "(\w+)"\s+uint64 (\d+)', text)
+        return Counter({name: int(count) for name, count in found if name != "None"})
+
     def stop(self) -> None:
-        """Stops the server and its portmapper."""
+        """Stops the server, its portmapper and its bus."""
         self.child.stop()
+        if self._bus:
+            self._bus.stop()
         if isinstance(self._portmap, Child):
             self._portmap.stop(patience=0)  # unshare, which holds it, ignores polite requests
         else:

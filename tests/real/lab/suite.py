@@ -17,6 +17,7 @@ from . import (
     metrics_checks,
     network_checks,
     nfs_checks,
+    nfs_costs,
     path_checks,
     path_more_checks,
     plot_checks,
@@ -32,6 +33,7 @@ from .turns import Entry
 BESIDE_OTHERS: list[ModuleType] = [
     fleet_faults,
     nfs_checks,
+    nfs_costs,
     s3_checks,
     s3_policy_checks,
     memcached_checks,

@@ -1,0 +1,140 @@
+"""Every operation over both versions of NFS: the RPCs that manometer counts are those that nfs-ganesha counts."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+from .ganesha import Ganesha
+from .lab import Lab
+from .manometer import Manometer, Run
+from .place import Place
+from .process import free_port
+from .report import Report
+
+LANES = 4
+DATA_FILES = 4
+# A lane pauses after so many operations until the window ends, so everything it did falls within the window.
+EXPERIMENT = """
+targets: {{t: {{{target}}}}}
+workloads:
+  all:
+    ops: {{create: 10%, write: 5%, read: 5%, commit: 5%, stat: 5%, access: 5%, chmod: 5%, truncate: 10%, link: 10%,
+           rename: 10%, symlink: 5%, readlink: 5%, mkdir: 10%, rmdir: 4%, list: 2%, remove: 4%}}
+    files: {files}
+    file_size: 64KiB
+    block_size: 4KiB
+    queue_depth: {lanes}
+    think: {{pause: 1m, after: {operations}}}
+stages: {{warm_up: 0s, measure: {{at_least: {seconds}s, at_most: {seconds}s}}}}
+steady: none
+gates: [errors == 0]
+"""
+OPERATIONS = (
+    "read write create commit stat remove list access chmod truncate rename link symlink readlink mkdir rmdir".split()
+)
+
+
+def settled(ganesha: Ganesha, run: Run, version: str, least: int) -> Counter[str]:
+    """What the server has counted once at least so many calls came, and for a second no more."""
+    deadline = time.monotonic() + 20
+    seen: Counter[str] = Counter()
+    since = time.monotonic()
+    while time.monotonic() < deadline and run.child.ended() is None:
+        now = ganesha.statistics(version)
+        # A session that idles is renewed.
+        now.pop("SEQUENCE", None)
+        if now != seen:
+            seen, since = now, time.monotonic()
+        elif sum(seen.values()) >= least and time.monotonic() - since > 1:
+            return seen
+        time.sleep(0.1)
+    raise RuntimeError(f"the server's counts did not settle: {seen} {run.child.error_text()}")
+
+
+def tree(export: Path) -> Counter[str]:
+    """What is in the run's directory, by type."""
+    found: Counter[str] = Counter()
+    for path in export.glob("manometer-*/*"):
+        found["directory" if path.is_dir() and not path.is_symlink() else "name"] += 1
+    return found
+
+
+class Counts:
+    """One run: what it counts, and what the server and its file system show during the pause at the end."""
+
+    def __init__(self, lab: Lab, version: str, operations: int, seconds: int) -> None:
+        with ExitStack() as stack:
+            directory = stack.enter_context(lab.directory())
+            place = Place(directory)
+            ganesha = Ganesha(place, free_port(), free_port(), statistics=True)
+            stack.callback(ganesha.stop)
+            manometer = Manometer(lab.manometer, place)
+            more = f"mount_port: {ganesha.mount_port}" if version == "3" else "version: '4.1'"
+            target = f"url: 'nfs://127.0.0.1:{ganesha.nfs_port}/export', {more}"
+            file, results = directory / "experiment.yaml", directory / "results.sqlite"
+            text = EXPERIMENT.format(
+                target=target, files=DATA_FILES, lanes=LANES, operations=operations, seconds=seconds
+            )
+            file.write_text(text)
+            run = manometer.start("run", str(file), f"--results={results}")
+            self.theirs = settled(ganesha, run, version, LANES * operations)
+            self.tree = tree(ganesha.export)
+            names = ganesha.files("/")
+            self.listed = len(ganesha.files(f"/{next(iter(names))}"))
+            self.outcome = run.finish()
+            self.left = list(ganesha.export.iterdir())
+            exported = manometer.start("export", "last", "--output=json", f"--results={results}").finish()
+            result = json.loads(exported.stdout)["cells"][0]["result"]
+            self.done = Counter({op["op"]: op["ok"] for op in result["ops"]})
+            self.ours: Counter[str] = Counter()
+            for op in result["ops"]:
+                for procedure in op["procedures"]:
+                    self.ours[procedure["procedure"].upper()] += procedure["calls"]
+
+
+def operations_of(compounds: Counter[str]) -> Counter[str]:
+    """The operations within COMPOUNDs that have these names; SEQUENCE is in all of them."""
+    expected = Counter(compounds)
+    expected["GETATTR"] += compounds["LOOKUP"]
+    expected["GETFH"] += compounds["LOOKUP"] + compounds["OPEN"]
+    expected["CLOSE"] += compounds["OPEN"]
+    expected["SAVEFH"] += compounds["RENAME"] + compounds["LINK"]
+    expected["PUTFH"] += sum(compounds.values()) + compounds["RENAME"] + compounds["LINK"]
+    return expected
+
+
+def costs(lab: Lab, report: Report, version: str) -> None:
+    """Two runs that differ only in the number of operations: the server's counts differ by what these cost."""
+    few, many = Counts(lab, version, 1, 4), Counts(lab, version, 300, 5)
+    for run in (few, many):
+        report.equal("exit code 0", run.outcome.code, 0) or print(run.outcome.stdout, run.outcome.stderr)
+        report.equal("nothing left", run.left, [])
+    report.equal("all operations fall within the window", sum(many.done.values()), LANES * 300)
+    report.equal("every operation ran", sorted(many.done), sorted(OPERATIONS))
+    calls = many.ours - few.ours
+    expected = calls if version == "3" else operations_of(calls)
+    fewer = few.ours - many.ours
+    report.equal("no procedure is called less", fewer, Counter())
+    for name in sorted(expected | (many.theirs - few.theirs)):
+        got, wanted = many.theirs[name] - few.theirs[name], expected[name]
+        report.equal(f"{name} as often as the server counts", wanted, got)
+    done = many.done
+    names = DATA_FILES + done["create"] + done["link"] + done["symlink"] - done["remove"]
+    directories = done["mkdir"] - done["rmdir"]
+    report.equal("the tree is what the counts say", many.tree, Counter(name=names, directory=directories))
+    report.equal("nfs-ls sees it too", many.listed, names + directories)
+
+
+def version_3(lab: Lab, report: Report) -> None:
+    costs(lab, report, "3")
+
+
+def version_4_1(lab: Lab, report: Report) -> None:
+    costs(lab, report, "4.1")
+
+
+SCENARIOS = {"nfs operations": version_3, "nfs 4.1 operations": version_4_1}
