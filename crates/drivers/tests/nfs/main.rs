@@ -22,3 +22,4 @@ mod sums;
 mod support;
 mod v41;
 mod v41_names;
+mod v41_recovery;

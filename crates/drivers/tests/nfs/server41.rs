@@ -56,6 +56,8 @@ pub struct State {
     sessions: u8,
     slots: Vec<Slot>,
     create_sequence: u32,
+    /// New clients and sessions fail with this status.
+    pub admits_none: Option<Nfs4Status>,
     /// The saved file.
     pub saved: u64,
     /// Parent, name, directory, content; the root is 1, the export 2.
@@ -112,6 +114,12 @@ impl Server41 {
     /// How often SEQUENCE came alone.
     pub fn renewals(&self) -> u32 {
         self.state().counts.get(&(Operation::Sequence as u32)).copied().unwrap_or(0)
+    }
+
+    /// Forgets the client and its session, as when its lease has expired.
+    pub fn expire(&self) {
+        let mut state = self.state();
+        (state.session, state.client) = (None, 0);
     }
 
     /// Whether no client or a session is left.
@@ -226,6 +234,13 @@ fn replied(status: Nfs4Status, count: u32, outcomes: &[u8]) -> Vec<u8> {
 
 /// An operation outside of a session.
 fn alone(state: &mut State, operation: &OpArgument<'_>, out: &mut Vec<u8>) -> Nfs4Status {
+    if let (OpArgument::ExchangeId(_) | OpArgument::CreateSession(_), Some(status)) =
+        (operation, state.admits_none)
+    {
+        (operation.operation() as u32).encode(out);
+        status.encode(out);
+        return status;
+    }
     let status = |ok: bool, status| if ok { Ok(()) } else { Err(status) };
     let (outcome, status) = match operation {
         OpArgument::ExchangeId(_) => {

@@ -122,6 +122,7 @@ fn a_lost_session_is_replaced_in_mid_run() {
             (|| Act::Refuse(Nfs4Status::BADSLOT), 1),
             (|| Act::Refuse(Nfs4Status::CONN_NOT_BOUND_TO_SESSION), 1),
             (|| Act::Refuse(Nfs4Status::STALE_CLIENTID), 1),
+            (|| Act::Refuse(Nfs4Status::EXPIRED), 1),
         ] {
             for operation in [Operation::Close, Operation::Write, Operation::Read, Operation::ReadDir] {
                 let (server, facts) = cycle(choice, first(operation, act));
