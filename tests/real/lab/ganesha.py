@@ -18,7 +18,7 @@ NFS_CORE_PARAM {{
     Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; mount_path_pseudo = true; {statistics}
 }}
 NFS_KRB5 {{ Active_krb5 = false; }}
-NFSv4 {{ Graceless = {graceless}; Grace_Period = 5; Lease_Lifetime = 5; RecoveryRoot = {recovery}; }}
+NFSv4 {{ Graceless = {graceless}; Grace_Period = {lease}; Lease_Lifetime = {lease}; RecoveryRoot = {recovery}; }}
 LOG {{ Default_Log_Level = EVENT; }}
 """
 
@@ -32,6 +32,8 @@ EXPORT {{
 """
 
 SMALL_EXPORT_MIB = 48
+# Also the grace period.
+LEASE_SECONDS = 5
 
 # Counts of calls are asked for over a bus of its own.
 STATISTICS = "Enable_NFS_Stats = true; Enable_FULLV3_Stats = true; Enable_FULLV4_Stats = true;"
@@ -80,6 +82,7 @@ class Ganesha:
                 mount_port=mount_port,
                 recovery=directory / "recovery",
                 graceless=str(graceless).lower(),
+                lease=LEASE_SECONDS,
                 statistics=STATISTICS if statistics else "",
             )
             + "".join(
@@ -95,6 +98,7 @@ class Ganesha:
         else:
             self._portmap = FakePortmapper(place.run_directory / "rpcbind.sock")
         self._directory = directory
+        self.log = directory / "ganesha.log"
         self._bus: Child | None = None
         self._env = dict(os.environ)
         if statistics:
@@ -109,7 +113,7 @@ class Ganesha:
 
     def start(self) -> None:
         """Starts the server, also again after its process was stopped; the small export is new then."""
-        log = self._directory / "ganesha.log"
+        log = self.log
         log.write_text("")
         command = (
             f"mount -t tmpfs -o size={SMALL_EXPORT_MIB}m tmpfs {self._small} && exec ganesha.nfsd "

@@ -20,9 +20,7 @@ SMALL = ("--skip-s3", "--connections=2", "--workers=1", f"--block-size={BLOCK_BY
 
 
 @contextmanager
-def server(
-    lab: Lab, *, portmapper: bool = False, address: str = "127.0.0.1", graceless: bool = True
-) -> Iterator[tuple[Ganesha, Manometer]]:
+def server(lab: Lab, *, portmapper: bool = False, address: str = "127.0.0.1") -> Iterator[tuple[Ganesha, Manometer]]:
     """A server and the program beside it; with a portmapper in a namespace of their own."""
     with ExitStack() as stack:
         directory = stack.enter_context(lab.directory())
@@ -33,7 +31,7 @@ def server(
             ganesha = Ganesha(place, 2049, 20048, address=address, portmapper=True)
         else:
             place = Place(directory)
-            ganesha = Ganesha(place, free_port(), free_port(), address=address, graceless=graceless)
+            ganesha = Ganesha(place, free_port(), free_port(), address=address)
         stack.callback(ganesha.stop)
         yield ganesha, Manometer(lab.manometer, place)
 
@@ -212,29 +210,10 @@ def session_killed(lab: Lab, report: Report) -> None:
     killed(lab, report, V41)
 
 
-def session_restart(lab: Lab, report: Report) -> None:
-    """A server that restarts loses the session and the client, and has a grace period: the run goes on after it.
-
-    Writes are durable at once: unstable ones that the server forgets are rightly an error (verifier-changed).
-    """
-    with server(lab, graceless=False) as (ganesha, manometer):
-        where = [f"--nfs={ganesha.url()}", *ganesha.port_flags(), V41, "--stable"]
-        run = manometer.start_check(*where, *SMALL, "--dataset=64MiB", "--verify", duration="15s")
-        wait_for_files(ganesha, run)
-        ganesha.child.stop(patience=0)
-        ganesha.start()
-        outcome = run.finish(120)
-        succeeded(report, outcome, "nfs")
-        retries = sum(outcome.rows[0][phase]["retries"] for phase in ("write", "read"))
-        report.check("the repetitions are counted", retries > 0, outcome.rows[0])
-        report.equal("nothing left", ganesha.files("/"), {})
-
-
 SCENARIOS = {
     "nfs 4.1 io_uring": session_uring,
     "nfs 4.1 epoll, stable": session_epoll,
     "nfs 4.1 kill -9": session_killed,
-    "nfs 4.1 server restart": session_restart,
     "nfs given ports, io_uring": given_ports_uring,
     "nfs given ports, epoll": given_ports_epoll,
     "nfs portmapper": with_portmapper,
