@@ -210,7 +210,21 @@ impl S3Session {
                 let listed = self.list_pages(&mut lane, index, counts, |_| Ok(())).await;
                 listed.map(|_| Done::default())
             }
-            _ => Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind))),
+            OpKind::Write
+            | OpKind::Create
+            | OpKind::Commit
+            | OpKind::Trim
+            | OpKind::Access
+            | OpKind::Chmod
+            | OpKind::Truncate
+            | OpKind::Rename
+            | OpKind::Link
+            | OpKind::Symlink
+            | OpKind::Readlink
+            | OpKind::Mkdir
+            | OpKind::Rmdir => {
+                Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
+            }
         };
         self.lanes.give_back(index, lane);
         done
