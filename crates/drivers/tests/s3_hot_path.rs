@@ -17,6 +17,17 @@ const SIGNINGS: [PayloadSigning; 4] = [
     PayloadSigning::Crc32cTrailer,
 ];
 
+const WARM: [OpKind; 8] = [
+    OpKind::Put,
+    OpKind::Get,
+    OpKind::Read,
+    OpKind::Stat,
+    OpKind::Delete,
+    OpKind::Copy,
+    OpKind::PutTagging,
+    OpKind::GetTagging,
+];
+
 #[test]
 fn warm_operations_allocate_nothing() {
     const LEN: usize = 300_000;
@@ -26,6 +37,16 @@ fn warm_operations_allocate_nothing() {
             let server = Server::start(|mut conn| {
                 while let Some(request) = conn.request() {
                     match request.method.as_str() {
+                        "GET" if request.target.ends_with("?tagging=") => conn.answer(
+                            "200 OK",
+                            "",
+                            b"<Tagging><TagSet><Tag><Key>object</Key><Value>0000000000000001</Value></Tag></TagSet></Tagging>",
+                        ),
+                        "PUT" if request.header("x-amz-copy-source").is_some() => conn.answer(
+                            "200 OK",
+                            "",
+                            b"<CopyObjectResult><ETag>x</ETag></CopyObjectResult>",
+                        ),
                         "GET" => conn.answer(
                             "200 OK",
                             "ETag: \"x\"\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
@@ -40,7 +61,7 @@ fn warm_operations_allocate_nothing() {
             with_session(choice, config, &context(sink), async |session| {
                 let round = async || {
                     let before = alloc::calls();
-                    for kind in [OpKind::Put, OpKind::Get, OpKind::Read, OpKind::Stat, OpKind::Delete] {
+                    for kind in WARM {
                         session.perform(&Op { offset: 0, ..op(kind, 1, LEN as u64) }).await.unwrap();
                     }
                     alloc::calls() - before

@@ -122,10 +122,10 @@ impl Mix {
         let all = |has: fn(&OpShapes) -> bool| self.ops.iter().all(|op| has(&op.op.traits().of));
         match self.data_set.shape() {
             DataShape::Files { .. } if !all(|of| of.files) => {
-                Some("files have no operations of objects: put, get and delete")
+                Some("files have no operations of objects, such as put, get and delete")
             }
             DataShape::Objects { .. } if !all(|of| of.objects) => {
-                Some("objects are read, put, got, statted, listed and deleted; nothing else")
+                Some("objects have no operations of files, such as write, create and remove")
             }
             DataShape::Device { .. } if !all(|of| of.device) => {
                 Some("a device is read, written, trimmed, committed and statted; nothing else")

@@ -72,6 +72,12 @@ named! {
         Mkdir = "mkdir",
         /// Remove a directory.
         Rmdir = "rmdir",
+        /// Copy an object within the server (S3 CopyObject).
+        Copy = "copy",
+        /// Replace an object's tags (S3 PutObjectTagging).
+        PutTagging = "put-tagging",
+        /// Read an object's tags (S3 GetObjectTagging).
+        GetTagging = "get-tagging",
     }
 }
 

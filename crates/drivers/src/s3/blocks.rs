@@ -47,7 +47,10 @@ impl S3Session {
             | OpKind::Symlink
             | OpKind::Readlink
             | OpKind::Mkdir
-            | OpKind::Rmdir => {
+            | OpKind::Rmdir
+            | OpKind::Copy
+            | OpKind::PutTagging
+            | OpKind::GetTagging => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

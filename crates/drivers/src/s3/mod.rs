@@ -28,6 +28,7 @@ mod admin;
 mod answer;
 mod blocks;
 mod config;
+mod copy;
 mod credentials;
 mod driver;
 mod exchange;
@@ -40,6 +41,7 @@ mod request;
 mod retry;
 mod send;
 mod session;
+mod tagging;
 mod tls;
 
 pub use config::{Endpoint, EndpointError, PayloadSigning, S3Config, UnknownSigning};

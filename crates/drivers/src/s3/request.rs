@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use metrics::ErrorKind;
 use wire::NumberText;
-use wire::checksum::Checksum;
+use wire::checksum::{CONTENT_MD5_LEN, Checksum, content_md5};
 use wire::http1::RequestWriter;
 use wire::sigv4::{
     CanonicalRequest, EMPTY_SHA256, STREAMING_UNSIGNED_TRAILER, Signer, UNSIGNED_PAYLOAD, encode_path,
@@ -90,13 +90,15 @@ pub(super) struct Request<'a> {
     /// First byte and length of a ranged GET; the length is not 0.
     pub(super) range: Option<(u64, u64)>,
     pub(super) body: Body<'a>,
-    /// Send Content-MD5, as batch delete requires.
+    /// Send Content-MD5, as S3 requires with batch deletes and tags.
     pub(super) md5: bool,
+    /// The number of the object that the server copies.
+    pub(super) copy_of: Option<u64>,
 }
 
 impl<'a> Request<'a> {
     pub(super) const fn new(method: &'static str, subject: Subject<'a>) -> Self {
-        Self { method, subject, query: "", range: None, body: Body::None, md5: false }
+        Self { method, subject, query: "", range: None, body: Body::None, md5: false, copy_of: None }
     }
 }
 
@@ -111,6 +113,8 @@ pub(super) struct Addressing {
     key_base: String,
     /// The path in front of an object's number.
     object_base: String,
+    /// The same with the bucket, wherever requests name it: the source of a copy.
+    source_base: String,
     /// Our prefix, with its slash.
     pub(super) prefix: String,
     /// Where blocks are objects: the files' names and paths.
@@ -138,6 +142,10 @@ impl Addressing {
         }
         let mut object_base = key_base.clone();
         encode_path(&prefix, &mut object_base);
+        let mut source_base = String::from("/");
+        for part in [&config.bucket, "/", &prefix] {
+            encode_path(part, &mut source_base);
+        }
         let bucket = (!config.path_style).then_some(config.bucket.as_str());
         let file = |(number, key): (&u64, &String)| {
             let mut path = key_base.clone();
@@ -145,7 +153,8 @@ impl Addressing {
             (*number, FileName { key: key.clone(), path })
         };
         let files = config.blocks.iter().flatten().map(file).collect();
-        Self { host: config.endpoint.host_header(bucket), bucket_path, key_base, object_base, prefix, files }
+        let host = config.endpoint.host_header(bucket);
+        Self { host, bucket_path, key_base, object_base, source_base, prefix, files }
     }
 
     /// Writes the path of a resource.
@@ -170,6 +179,13 @@ impl Addressing {
                 }
             }
         }
+    }
+
+    /// Writes the source of a copy: bucket and key, encoded.
+    fn source(&self, number: u64, out: &mut String) {
+        out.clear();
+        out.push_str(&self.source_base);
+        push_hex16(number, out);
     }
 
     /// The key of the object with this number.
@@ -201,7 +217,7 @@ impl Addressing {
     }
 }
 
-fn push_hex16(number: u64, out: &mut String) {
+pub(super) fn push_hex16(number: u64, out: &mut String) {
     for shift in (0..16).rev() {
         let digit = (number >> (shift * 4)) & 15;
         out.push(char::from(b"0123456789abcdef"[digit as usize]));
@@ -214,6 +230,7 @@ pub(super) struct HeadBuffers {
     /// The complete head.
     pub(super) head: Vec<u8>,
     path: String,
+    source: String,
     authorization: Vec<u8>,
 }
 
@@ -262,6 +279,9 @@ pub(super) fn write_head(
     buffers: &mut HeadBuffers,
 ) -> Result<(), Failure> {
     addressing.path(request.subject, &mut buffers.path);
+    if let Some(number) = request.copy_of {
+        addressing.source(number, &mut buffers.source);
+    }
     let payload_hash = match (&request.body, digest) {
         (_, Some(digest)) => std::str::from_utf8(digest).expect("hexadecimal digits"),
         (Body::None, None) => EMPTY_SHA256,
@@ -269,7 +289,7 @@ pub(super) fn write_head(
         (_, None) => UNSIGNED_PAYLOAD,
     };
     let decoded_len = NumberText::decimal(request.body.len());
-    let content_md5;
+    let mut md5 = [0; CONTENT_MD5_LEN];
     let time = *signer.time();
     let mut headers: [(&str, &str); 9] = [("", ""); 9];
     let mut count = 0;
@@ -282,11 +302,13 @@ pub(super) fn write_head(
         push("content-encoding", "aws-chunked");
     }
     if let (true, Body::Bytes(bytes)) = (request.md5, &request.body) {
-        content_md5 = wire::checksum::content_md5(bytes);
-        push("content-md5", content_md5.as_str());
+        push("content-md5", content_md5(bytes, &mut md5));
     }
     push("host", &addressing.host);
     push("x-amz-content-sha256", payload_hash);
+    if request.copy_of.is_some() {
+        push("x-amz-copy-source", &buffers.source);
+    }
     push("x-amz-date", time.text());
     if framed.trailer.is_some() {
         push("x-amz-decoded-content-length", decoded_len.as_str());
@@ -404,6 +426,19 @@ mod tests {
         assert!(head(&config(true), &bucket).starts_with("HEAD /bu HTTP"));
         assert!(head(&config(false), &bucket).starts_with("HEAD / HTTP"));
         assert_eq!(Addressing::new(&config(true)).key(1), "manometer-x y/0000000000000001");
+    }
+
+    #[test]
+    fn the_source_of_a_copy_names_the_bucket_in_both_styles() {
+        let request = Request { copy_of: Some(255), ..Request::new("PUT", Subject::Object(1)) };
+        for path_style in [true, false] {
+            let copy = head(&config(path_style), &request);
+            let source = "\r\nx-amz-copy-source: /bu/manometer-x%20y/00000000000000ff\r\n";
+            let signed = "SignedHeaders=host;x-amz-content-sha256;x-amz-copy-source;x-amz-date,";
+            assert!(copy.contains(source) && copy.contains(signed), "{copy}");
+            assert!(copy.contains("/manometer-x%20y/0000000000000001 HTTP/1.1\r\n"), "{copy}");
+            assert!(copy.contains("\r\ncontent-length: 0\r\n"), "{copy}");
+        }
     }
 
     #[test]

@@ -210,6 +210,9 @@ impl S3Session {
                 let listed = self.list_pages(&mut lane, index, counts, |_| Ok(())).await;
                 listed.map(|_| Done::default())
             }
+            OpKind::Copy => self.copy(&mut lane, index, op, counts).await,
+            OpKind::PutTagging => self.put_tags(&mut lane, index, op, counts).await,
+            OpKind::GetTagging => self.get_tags(&mut lane, index, op, counts).await,
             OpKind::Write
             | OpKind::Create
             | OpKind::Commit
@@ -264,7 +267,10 @@ impl S3Session {
 
     fn describe(&self, op: &Op, failure: &Failure, counts: &Counts) -> OpError {
         let config = &self.shared.config;
-        let key = self.shared.addressing.key_of(op);
+        let mut key = self.shared.addressing.key_of(op);
+        if op.kind == OpKind::Copy {
+            key = format!("{key} to {}", self.shared.addressing.key(op.other));
+        }
         let mut error = OpError::new(
             failure.kind,
             format!(

@@ -51,6 +51,8 @@ pub(crate) struct Churn {
     doubt: bool,
     /// The oldest may already have become the next: renaming it was attempted, and nobody knows how that ended.
     moving: bool,
+    /// So many of the oldest may be gone: removing them was attempted, and nobody knows how that ended.
+    leaving: u64,
 }
 
 impl Churn {
@@ -83,6 +85,12 @@ impl Churn {
         (self.count() > 0).then(|| self.number(random.u64(self.oldest..self.next)))
     }
 
+    /// A random one of those that are certainly there, if there is one.
+    pub(crate) fn any_certain(&self, random: &mut fastrand::Rng) -> Option<u64> {
+        let first = self.oldest + self.leaving;
+        (first < self.next).then(|| self.number(random.u64(first..self.next)))
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> u64 {
         self.next - self.oldest
@@ -109,6 +117,9 @@ impl Churn {
     pub(crate) fn removed_one(&mut self, error: Option<ErrorKind>) {
         if matches!(error, None | Some(ErrorKind::NotFound)) {
             self.oldest += 1;
+            self.leaving = self.leaving.saturating_sub(1);
+        } else {
+            self.leaving = self.leaving.max(1);
         }
     }
 

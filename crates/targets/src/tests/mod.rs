@@ -22,6 +22,7 @@ mod cycles;
 mod jobs;
 mod journal;
 mod names;
+mod object_ops;
 mod objects;
 mod opening;
 mod places;

@@ -36,6 +36,10 @@ impl Mixer<'_> {
                 Some(object) => on(kind, object).other(files.newest()),
                 None => self.make(),
             },
+            OpKind::Copy => match files.any_certain(&mut self.random) {
+                Some(object) => on(kind, object).other(files.newest()).range(0, self.plan.item_bytes()),
+                None => self.make(),
+            },
             OpKind::Truncate => match files.any(&mut self.random) {
                 Some(object) => {
                     let len = if self.random.bool() { self.plan.item_bytes() } else { 0 };
@@ -78,7 +82,7 @@ impl Mixer<'_> {
 
     pub(super) fn begin_own(&self, op: &Op) {
         self.change_own(|own| match op.kind {
-            OpKind::Rename | OpKind::Link => own.files.begin(),
+            OpKind::Rename | OpKind::Link | OpKind::Copy => own.files.begin(),
             _ => own.queue_of(op.object).begin(),
         });
     }
@@ -89,7 +93,7 @@ impl Mixer<'_> {
         }
         self.change_own(|own| match op.kind {
             OpKind::Rename => own.files.renamed_one(error),
-            OpKind::Link => own.files.made_one(error),
+            OpKind::Link | OpKind::Copy => own.files.made_one(error),
             OpKind::Remove | OpKind::Delete | OpKind::Rmdir => own.queue_of(op.object).removed_one(error),
             _ => own.queue_of(op.object).made_one(error),
         });
