@@ -6,7 +6,7 @@ mod alloc;
 mod s3_support;
 
 use drivers::s3::{PayloadSigning, S3Config};
-use drivers::{Op, Session, Sink};
+use drivers::{Session, Sink};
 use metrics::OpKind;
 use s3_support::{Server, backends, content, context, op, with_session};
 
@@ -17,7 +17,7 @@ const SIGNINGS: [PayloadSigning; 4] = [
     PayloadSigning::Crc32cTrailer,
 ];
 
-const WARM: [OpKind; 8] = [
+const WARM: [OpKind; 9] = [
     OpKind::Put,
     OpKind::Get,
     OpKind::Read,
@@ -26,6 +26,7 @@ const WARM: [OpKind; 8] = [
     OpKind::Copy,
     OpKind::PutTagging,
     OpKind::GetTagging,
+    OpKind::BatchDelete,
 ];
 
 #[test]
@@ -53,6 +54,7 @@ fn warm_operations_allocate_nothing() {
                             &content(1, 0, LEN),
                         ),
                         "HEAD" => conn.write("HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n"),
+                        "POST" => conn.answer("200 OK", "", b"<DeleteResult/>"),
                         _ => conn.answer("200 OK", "ETag: \"x\"\r\n", b""),
                     }
                 }
@@ -62,7 +64,7 @@ fn warm_operations_allocate_nothing() {
                 let round = async || {
                     let before = alloc::calls();
                     for kind in WARM {
-                        session.perform(&Op { offset: 0, ..op(kind, 1, LEN as u64) }).await.unwrap();
+                        session.perform(&op(kind, 1, LEN as u64).other(100)).await.unwrap();
                     }
                     alloc::calls() - before
                 };

@@ -25,6 +25,7 @@ impl Bucket {
         match op.kind {
             OpKind::Put => drop(self.there.insert(op.object)),
             OpKind::Delete => drop(self.there.remove(&op.object)),
+            OpKind::BatchDelete => self.there.retain(|object| !(op.object..=op.other).contains(object)),
             OpKind::Copy => {
                 if !self.there.contains(&op.object) || self.there.contains(&op.other) {
                     self.faults.push(format!("{op:?}"));
@@ -52,6 +53,7 @@ fn load(ops: &[(OpKind, f64)]) -> StagePlan {
         access: Access::Random,
         block_sizes: Vec::new(),
         fsync_every: 0,
+        batch_size: 10,
         think: None,
         verify: false,
         generation: 0,
@@ -110,5 +112,56 @@ fn what_may_be_gone_is_not_copied() {
         assert_eq!(bucket.faults, [""; 0], "one of {lossy}");
         let left: BTreeSet<u64> = result.data_set.sizes().map(|(object, _)| object).collect();
         assert!(bucket.there.is_subset(&left), "everything there is known");
+    }
+}
+
+#[test]
+fn a_batch_is_always_full() {
+    let ops = [(OpKind::Put, 0.4), (OpKind::Copy, 0.1), (OpKind::Delete, 0.1), (OpKind::BatchDelete, 0.4)];
+    for lossy in [u64::MAX, 50, 7] {
+        let (bucket, asked, result) = against_bucket(&ops, 20_000, lossy);
+        let batches: Vec<&Op> = asked.iter().filter(|op| op.kind == OpKind::BatchDelete).collect();
+        // About nine of ten operations create, as nothing else can be removed ten at a time.
+        assert!(batches.len() > 1000, "{}", batches.len());
+        assert!(batches.iter().all(|op| op.other - op.object == 9));
+        let left: BTreeSet<u64> = result.data_set.sizes().map(|(object, _)| object).collect();
+        assert!(bucket.there.is_subset(&left), "everything there is known");
+        if lossy == u64::MAX {
+            assert_eq!((left, bucket.faults.len()), (bucket.there, 0));
+        }
+    }
+}
+
+#[test]
+fn a_failed_batch_is_repeated() {
+    let driver = LogDriver::new(|_, op| (op.kind == OpKind::BatchDelete).then_some(ErrorKind::AccessDenied));
+    let load =
+        StagePlan { stop: StopRule::Ops(300), ..load(&[(OpKind::BatchDelete, 0.5), (OpKind::Copy, 0.5)]) };
+    let result = run(&driver, &load);
+    let asked = driver.asked();
+    for lane in 0..3 {
+        let first = asked.iter().find(|op| op.lane == lane && op.kind == OpKind::BatchDelete).unwrap();
+        let own = asked.iter().filter(|op| op.lane == lane);
+        for op in own.skip_while(|op| op.kind != OpKind::BatchDelete) {
+            match op.kind {
+                OpKind::BatchDelete => assert_eq!((op.object, op.other), (first.object, first.other)),
+                OpKind::Copy => assert!(op.object > first.other, "it may be gone"),
+                _ => {}
+            }
+        }
+    }
+    let made = result.total.op(OpKind::Put).unwrap().ok + result.total.op(OpKind::Copy).unwrap().ok;
+    assert_eq!(result.data_set.objects(), made, "what may be there is removed later");
+}
+
+#[test]
+fn a_batch_has_a_bound() {
+    for (batch_size, valid) in [(0, false), (1, true), (1000, true), (1001, false)] {
+        let mut plan = StagePlan { stop: StopRule::Ops(10), ..load(&[(OpKind::BatchDelete, 1.0)]) };
+        let StageWorkload::Mix(mix) = &mut plan.workload else { panic!("it is a mix") };
+        mix.batch_size = batch_size;
+        let driver = LogDriver::new(|_, _| None);
+        let ran = engine::run_stage(&driver, &plan, &engine::Control::new(), &mut |_| {});
+        assert_eq!(ran.is_ok(), valid, "{batch_size}");
     }
 }

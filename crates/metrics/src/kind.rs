@@ -78,6 +78,8 @@ named! {
         PutTagging = "put-tagging",
         /// Read an object's tags (S3 GetObjectTagging).
         GetTagging = "get-tagging",
+        /// Delete several objects in one request (S3 DeleteObjects).
+        BatchDelete = "batch-delete",
     }
 }
 

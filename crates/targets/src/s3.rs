@@ -14,7 +14,7 @@ use experiment::OptionKind::{Bytes, Choice, Flag, Text};
 use experiment::{
     CalibratedOp, Job, OptionHelp, SyntaxError, Target, TargetKind, TargetOptions, Transport, UrlForm,
 };
-use metrics::OpKind::{Copy, Delete, Get, GetTagging, List, Put, PutTagging, Read, Stat};
+use metrics::OpKind::{BatchDelete, Copy, Delete, Get, GetTagging, List, Put, PutTagging, Read, Stat};
 
 use serde_json::Value;
 
@@ -90,7 +90,7 @@ pub(super) static KIND: TargetKind = TargetKind {
         "s3",
         "s3://bucket?endpoint=https://host:port",
         UrlForm::Bucket,
-        &[Read, Stat, Put, Get, List, Delete, Copy, PutTagging, GetTagging],
+        &[Read, Stat, Put, Get, List, Delete, Copy, PutTagging, GetTagging, BatchDelete],
         OPTIONS,
     )
 };

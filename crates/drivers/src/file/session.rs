@@ -122,7 +122,8 @@ impl FileSession {
             | OpKind::Delete
             | OpKind::Copy
             | OpKind::PutTagging
-            | OpKind::GetTagging => {
+            | OpKind::GetTagging
+            | OpKind::BatchDelete => {
                 Err(Fault::new(ErrorKind::Rejected, "files and devices have no such operation"))
             }
         }

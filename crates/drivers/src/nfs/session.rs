@@ -190,7 +190,8 @@ impl Session for NfsSession {
             | OpKind::Trim
             | OpKind::Copy
             | OpKind::PutTagging
-            | OpKind::GetTagging => {
+            | OpKind::GetTagging
+            | OpKind::BatchDelete => {
                 let text = format!("NFS has no operation \"{}\"", op.kind);
                 return Err(OpError::new(ErrorKind::Rejected, text));
             }

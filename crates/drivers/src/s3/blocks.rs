@@ -50,7 +50,8 @@ impl S3Session {
             | OpKind::Rmdir
             | OpKind::Copy
             | OpKind::PutTagging
-            | OpKind::GetTagging => {
+            | OpKind::GetTagging
+            | OpKind::BatchDelete => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

@@ -26,6 +26,7 @@
 mod acknowledge;
 mod admin;
 mod answer;
+mod batch;
 mod blocks;
 mod config;
 mod copy;

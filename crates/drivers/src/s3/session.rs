@@ -213,6 +213,7 @@ impl S3Session {
             OpKind::Copy => self.copy(&mut lane, index, op, counts).await,
             OpKind::PutTagging => self.put_tags(&mut lane, index, op, counts).await,
             OpKind::GetTagging => self.get_tags(&mut lane, index, op, counts).await,
+            OpKind::BatchDelete => self.delete_batch(&mut lane, index, op, counts).await,
             OpKind::Write
             | OpKind::Create
             | OpKind::Commit
@@ -268,7 +269,7 @@ impl S3Session {
     fn describe(&self, op: &Op, failure: &Failure, counts: &Counts) -> OpError {
         let config = &self.shared.config;
         let mut key = self.shared.addressing.key_of(op);
-        if op.kind == OpKind::Copy {
+        if matches!(op.kind, OpKind::Copy | OpKind::BatchDelete) {
             key = format!("{key} to {}", self.shared.addressing.key(op.other));
         }
         let mut error = OpError::new(

@@ -197,7 +197,9 @@ impl<'a> Mixer<'a> {
     pub(super) fn finished(&mut self, op: &Op, error: Option<ErrorKind>) {
         match op.kind {
             OpKind::Write | OpKind::Put | OpKind::Create => self.finished_writing(op, error),
-            OpKind::Remove | OpKind::Delete | OpKind::Rmdir => self.finished_own(op, error),
+            OpKind::Remove | OpKind::Delete | OpKind::BatchDelete | OpKind::Rmdir => {
+                self.finished_own(op, error)
+            }
             OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Mkdir | OpKind::Copy => {
                 self.finished_own(op, error);
             }

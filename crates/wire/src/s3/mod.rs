@@ -14,7 +14,9 @@ mod tagging;
 mod xml;
 
 pub use copy::{MAX_COPY_BYTES, parse_copy};
-pub use delete::{DeleteFailure, MAX_DELETE_KEYS, delete_objects, parse_delete_result};
+pub use delete::{
+    DeleteFailure, MAX_DELETE_KEYS, all_deleted, delete_objects, delete_objects_in, parse_delete_result,
+};
 pub use error::{S3Error, parse_error};
 pub use list::{ListPage, ListedObject, parse_list_v2};
 pub use multipart::{

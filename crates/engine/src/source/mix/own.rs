@@ -47,6 +47,10 @@ impl Mixer<'_> {
                 }
                 None => self.make(),
             },
+            OpKind::BatchDelete => match files.oldest_batch(self.plan.mix.batch_size.into()) {
+                Some((first, last)) => on(kind, first).other(last),
+                None => self.make(),
+            },
             OpKind::Remove | OpKind::Delete => {
                 let queue = if symlinks.count() > files.count() { symlinks } else { files };
                 // What is to be removed must be created first.
@@ -94,6 +98,7 @@ impl Mixer<'_> {
         self.change_own(|own| match op.kind {
             OpKind::Rename => own.files.renamed_one(error),
             OpKind::Link | OpKind::Copy => own.files.made_one(error),
+            OpKind::BatchDelete => own.files.removed_batch(op.other - op.object + 1, error),
             OpKind::Remove | OpKind::Delete | OpKind::Rmdir => own.queue_of(op.object).removed_one(error),
             _ => own.queue_of(op.object).made_one(error),
         });
