@@ -80,6 +80,8 @@ named! {
         GetTagging = "get-tagging",
         /// Delete several objects in one request (S3 DeleteObjects).
         BatchDelete = "batch-delete",
+        /// List common prefixes of keys (S3 ListObjectsV2 with a delimiter).
+        ListPrefixes = "list-prefixes",
     }
 }
 

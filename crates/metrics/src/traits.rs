@@ -197,6 +197,9 @@ const fn traits_of(kind: OpKind) -> OpTraits {
         OpKind::List => {
             OpTraits { extent: OpExtent::Names, subject: OpSubject::Nothing, of: FILES_AND_OBJECTS, ..LOOKS }
         }
+        OpKind::ListPrefixes => {
+            OpTraits { extent: OpExtent::Names, subject: OpSubject::Nothing, of: OBJECTS, ..LOOKS }
+        }
         OpKind::Commit => OpTraits { changes: OpChange::Durability, of: FILES_AND_DEVICE, ..LOOKS },
         OpKind::Access => OpTraits { of: FILES, ..LOOKS },
         OpKind::Chmod => OpTraits { changes: OpChange::Attributes, of: FILES, ..LOOKS },
@@ -231,8 +234,9 @@ mod tests {
     #[test]
     fn the_table_says_of_each_operation_what_it_is() {
         use OpKind::{
-            Access, BatchDelete, Chmod, Commit, Copy, Create, Delete, Get, GetTagging, Link, List, Mkdir,
-            Put, PutTagging, Read, Readlink, Remove, Rename, Rmdir, Stat, Symlink, Trim, Truncate, Write,
+            Access, BatchDelete, Chmod, Commit, Copy, Create, Delete, Get, GetTagging, Link, List,
+            ListPrefixes, Mkdir, Put, PutTagging, Read, Readlink, Remove, Rename, Rmdir, Stat, Symlink, Trim,
+            Truncate, Write,
         };
         let own = [Truncate, Rename, Link, Symlink, Readlink, Mkdir, Rmdir];
         assert_eq!(all(OpKind::reads), [Read, Get]);
@@ -252,14 +256,15 @@ mod tests {
         assert_eq!(all(OpKind::needs_data), data_set);
         assert_eq!(
             all(OpKind::is_for_objects),
-            [Put, Get, Delete, Copy, PutTagging, GetTagging, BatchDelete]
+            [Put, Get, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes]
         );
         let files = [&[Write, Create, Commit, Remove, Trim, Access, Chmod], &own[..]].concat();
         assert_eq!(all(OpKind::is_for_files), files);
         let files = [Read, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod];
         assert_eq!(all(|kind| kind.traits().of.files), [&files, &own[..]].concat());
         assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod, PutTagging]);
-        let objects = [Read, Stat, Put, Get, List, Delete, Copy, PutTagging, GetTagging, BatchDelete];
+        let objects =
+            [Read, Stat, Put, Get, List, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes];
         assert_eq!(all(|kind| kind.traits().of.objects), objects);
         assert_eq!(all(|kind| kind.traits().of.device), [Read, Write, Commit, Stat, Trim]);
         assert_eq!(

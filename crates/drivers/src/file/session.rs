@@ -123,7 +123,8 @@ impl FileSession {
             | OpKind::Copy
             | OpKind::PutTagging
             | OpKind::GetTagging
-            | OpKind::BatchDelete => {
+            | OpKind::BatchDelete
+            | OpKind::ListPrefixes => {
                 Err(Fault::new(ErrorKind::Rejected, "files and devices have no such operation"))
             }
         }

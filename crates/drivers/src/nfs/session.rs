@@ -191,7 +191,8 @@ impl Session for NfsSession {
             | OpKind::Copy
             | OpKind::PutTagging
             | OpKind::GetTagging
-            | OpKind::BatchDelete => {
+            | OpKind::BatchDelete
+            | OpKind::ListPrefixes => {
                 let text = format!("NFS has no operation \"{}\"", op.kind);
                 return Err(OpError::new(ErrorKind::Rejected, text));
             }

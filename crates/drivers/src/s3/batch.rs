@@ -7,7 +7,7 @@ use super::exchange::{Counts, Expect};
 use super::failure::Failure;
 use super::lane::Lane;
 use super::multi::unreadable;
-use super::request::{Body, Request, Subject, push_hex16};
+use super::request::{Body, Request, Subject};
 use super::session::S3Session;
 use crate::{Done, Op};
 
@@ -27,8 +27,9 @@ impl S3Session {
             return Err(Failure::new(ErrorKind::Rejected, detail));
         }
         let mut document = std::mem::take(&mut lane.sent);
-        let prefix = &self.shared.addressing.prefix;
-        delete_objects_in(prefix, op.object..=op.other, push_hex16, &mut document);
+        let addressing = &self.shared.addressing;
+        let name = |number, out: &mut String| addressing.push_name(number, out);
+        delete_objects_in(&addressing.prefix, op.object..=op.other, name, &mut document);
         let request = Request {
             query: "delete=",
             body: Body::Bytes(document.as_bytes()),

@@ -51,7 +51,8 @@ impl S3Session {
             | OpKind::Copy
             | OpKind::PutTagging
             | OpKind::GetTagging
-            | OpKind::BatchDelete => {
+            | OpKind::BatchDelete
+            | OpKind::ListPrefixes => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

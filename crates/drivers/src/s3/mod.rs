@@ -24,6 +24,7 @@
 //! A redirect (307, 308) to another path of the same server is followed, at most three times per request.
 
 mod acknowledge;
+mod addressing;
 mod admin;
 mod answer;
 mod batch;

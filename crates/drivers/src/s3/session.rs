@@ -12,11 +12,12 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use wire::sigv4::Signer;
 
+use super::addressing::Addressing;
 use super::config::S3Config;
 use super::exchange::{Counts, Expect, Wanted};
 use super::failure::{Again, Failure};
 use super::lane::Lane;
-use super::request::{Addressing, Body, Request};
+use super::request::{Body, Request};
 use crate::deadlines::TimeLimits;
 use crate::lane_connections::LaneConnections;
 use crate::link::Link;
@@ -207,7 +208,11 @@ impl S3Session {
                     .map(|_| Done::default())
             }
             OpKind::List => {
-                let listed = self.list_pages(&mut lane, index, counts, |_| Ok(())).await;
+                let listed = self.list_pages(&mut lane, index, counts, None, |_| Ok(())).await;
+                listed.map(|_| Done::default())
+            }
+            OpKind::ListPrefixes => {
+                let listed = self.list_pages(&mut lane, index, counts, Some("/"), |_| Ok(())).await;
                 listed.map(|_| Done::default())
             }
             OpKind::Copy => self.copy(&mut lane, index, op, counts).await,

@@ -3,11 +3,12 @@
 use metrics::ErrorKind;
 use wire::s3::{has_value, parse_error, parse_tags, tagging};
 
+use super::addressing::push_hex16;
 use super::exchange::{Counts, Expect};
 use super::failure::Failure;
 use super::lane::Lane;
 use super::multi::unreadable;
-use super::request::{Body, Request, push_hex16};
+use super::request::{Body, Request};
 use super::session::S3Session;
 use crate::{Done, Op};
 

@@ -2,23 +2,35 @@
 
 use super::*;
 
-const OPS: [(OpKind, f64); 8] = [
+const OPS: [(OpKind, f64); 9] = [
     (OpKind::Put, 0.2),
     (OpKind::Get, 0.2),
     (OpKind::Copy, 0.15),
     (OpKind::Delete, 0.2),
     (OpKind::PutTagging, 0.1),
     (OpKind::GetTagging, 0.1),
-    (OpKind::Stat, 0.03),
+    (OpKind::Stat, 0.02),
+    (OpKind::ListPrefixes, 0.01),
     (OpKind::BatchDelete, 0.02),
 ];
 
 #[test]
 fn objects_in_a_bucket_are_what_the_load_left() {
+    mixed("1");
+}
+
+#[test]
+fn objects_spread_over_prefixes_are_what_the_load_left() {
+    mixed("16");
+}
+
+fn mixed(fan_out: &str) {
     let (directory, _, run) = run();
     let array = Provisioned::start(directory.path());
     let workload = changed(workload(&OPS), |mix| mix.file_bytes = 4096);
-    let opened = open(&array.s3(), &workload, &options(&run)).unwrap();
+    let mut target = array.s3();
+    target.options.insert("fan_out".into(), fan_out.into());
+    let opened = open(&target, &workload, &options(&run)).unwrap();
     opened.prepare().unwrap();
     fill(&opened, &workload, 1);
     let mix = Mix {
