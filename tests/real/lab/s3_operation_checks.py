@@ -1,4 +1,4 @@
-"""Copies, tags and batch deletes against versitygw and MinIO, looked at by boto3 while they happen."""
+"""Copies, tags, batch deletes and common prefixes against versitygw and MinIO, looked at by boto3 while they happen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .versity import Versity
 
 BATCH = 25
 LOAD = (
-    "ops: {put: 10%, copy: 30%, put-tagging: 20%, get-tagging: 20%, batch-delete: 20%}, "
+    "ops: {put: 10%, copy: 30%, put-tagging: 20%, get-tagging: 15%, batch-delete: 20%, list-prefixes: 5%}, "
     f"batch_size: {BATCH}, object_size: 4KiB, objects: 5, queue_depth: 4"
 )
 # Set in the numbers of what the load itself puts and copies; below it are the lane, and a count from 0 in 37 bits.
@@ -69,6 +69,12 @@ def looked_at(storage: Versity | Minio, report: Report) -> None:
     report.check("objects have the load's size", all(len(body) == 4096 for body in bodies), len(bodies))
     kinds = len({hashlib.sha256(body).digest() for body in bodies})
     report.check("some objects have the data of others", 1 <= kinds < len(bodies), (kinds, len(bodies)))
+    digits = {key.split("/")[1] for key in storage.objects()}
+    report.check("keys are under their last digit", all(key.split("/")[1] == key[-1] for key in storage.objects()))
+    run = next(iter(storage.objects())).split("/")[0]
+    page = client.list_objects_v2(Bucket=storage.bucket, Prefix=f"{run}/", Delimiter="/")
+    prefixes = {prefix["Prefix"] for prefix in page.get("CommonPrefixes", [])}
+    report.equal("common prefixes", prefixes, {f"{run}/{digit}/" for digit in digits})
     gone = deleted(storage)
     report.check("batches are whole", all(count % BATCH == 0 for count in gone.values()), dict(gone))
     report.check("batches were deleted", any(gone.values()), dict(gone))
@@ -76,7 +82,7 @@ def looked_at(storage: Versity | Minio, report: Report) -> None:
 
 def observed(storage: Versity | Minio, manometer: Manometer, report: Report) -> None:
     """One run: paused in the middle, looked at, and ended by a signal, so that it takes as long as the machine needs."""
-    url = f"s3://{storage.bucket}?endpoint={storage.endpoint}"
+    url = f"s3://{storage.bucket}?endpoint={storage.endpoint}&fan_out=16"
     run = start(manometer, url, LOAD, measure="90s", stages=", prepare: fill")
     wait_until("deleted batches", lambda: any(deleted(storage).values()), 30, run.child)
 
@@ -94,7 +100,7 @@ def observed(storage: Versity | Minio, manometer: Manometer, report: Report) -> 
     outcome = run.finish()
     report.equal("exit code of an interrupted run", outcome.code, 130) or print(outcome.stderr)
     ops = {op["op"]: op for op in result(outcome)["ops"]}
-    for name in ("put", "copy", "put-tagging", "get-tagging", "batch-delete"):
+    for name in ("put", "copy", "put-tagging", "get-tagging", "batch-delete", "list-prefixes"):
         done = ops.get(name, {"ok": 0, "failed": 0, "rpcs": 0, "retries": 0})
         report.check(f"{name} was done, and never failed", done["ok"] > 0 and done["failed"] == 0, done)
         report.equal(f"{name} is one request", done["rpcs"] - done["retries"], done["ok"])
