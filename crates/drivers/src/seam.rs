@@ -19,7 +19,7 @@ pub struct Op {
     /// Number of the file or object, unique over all workers; the driver makes the name from it.
     pub object: u64,
     /// Number of the second file, for operations on two: the new name of a rename or link, the target of a symbolic
-    /// link. Otherwise 0.
+    /// link, the copy. For a batch of objects with consecutive numbers, that of the last one. Otherwise 0.
     pub other: u64,
     /// First byte, for reads and writes.
     pub offset: u64,

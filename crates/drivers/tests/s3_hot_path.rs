@@ -6,7 +6,7 @@ mod alloc;
 mod s3_support;
 
 use drivers::s3::{PayloadSigning, S3Config};
-use drivers::{Op, Session, Sink};
+use drivers::{Session, Sink};
 use metrics::OpKind;
 use s3_support::{Server, backends, content, context, op, with_session};
 
@@ -15,6 +15,18 @@ const SIGNINGS: [PayloadSigning; 4] = [
     PayloadSigning::Signed,
     PayloadSigning::CrcTrailer,
     PayloadSigning::Crc32cTrailer,
+];
+
+const WARM: [OpKind; 9] = [
+    OpKind::Put,
+    OpKind::Get,
+    OpKind::Read,
+    OpKind::Stat,
+    OpKind::Delete,
+    OpKind::Copy,
+    OpKind::PutTagging,
+    OpKind::GetTagging,
+    OpKind::BatchDelete,
 ];
 
 #[test]
@@ -26,12 +38,23 @@ fn warm_operations_allocate_nothing() {
             let server = Server::start(|mut conn| {
                 while let Some(request) = conn.request() {
                     match request.method.as_str() {
+                        "GET" if request.target.ends_with("?tagging=") => conn.answer(
+                            "200 OK",
+                            "",
+                            b"<Tagging><TagSet><Tag><Key>object</Key><Value>0000000000000001</Value></Tag></TagSet></Tagging>",
+                        ),
+                        "PUT" if request.header("x-amz-copy-source").is_some() => conn.answer(
+                            "200 OK",
+                            "",
+                            b"<CopyObjectResult><ETag>x</ETag></CopyObjectResult>",
+                        ),
                         "GET" => conn.answer(
                             "200 OK",
                             "ETag: \"x\"\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
                             &content(1, 0, LEN),
                         ),
                         "HEAD" => conn.write("HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n"),
+                        "POST" => conn.answer("200 OK", "", b"<DeleteResult/>"),
                         _ => conn.answer("200 OK", "ETag: \"x\"\r\n", b""),
                     }
                 }
@@ -40,8 +63,8 @@ fn warm_operations_allocate_nothing() {
             with_session(choice, config, &context(sink), async |session| {
                 let round = async || {
                     let before = alloc::calls();
-                    for kind in [OpKind::Put, OpKind::Get, OpKind::Read, OpKind::Stat, OpKind::Delete] {
-                        session.perform(&Op { offset: 0, ..op(kind, 1, LEN as u64) }).await.unwrap();
+                    for kind in WARM {
+                        session.perform(&op(kind, 1, LEN as u64).other(100)).await.unwrap();
                     }
                     alloc::calls() - before
                 };

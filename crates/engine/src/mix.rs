@@ -20,6 +20,8 @@ pub struct Mix {
     pub block_sizes: Vec<WeightedSize>,
     /// One commit per this many writes of a lane; 0 for never.
     pub fsync_every: u32,
+    /// Objects that a batch delete removes, 1 to 1,000.
+    pub batch_size: u32,
     /// Pauses of each lane.
     pub think: Option<Think>,
     /// Tracks the content, so that reads are compared with what was written: use it with [`drivers::Sink::Verify`].
@@ -39,7 +41,7 @@ impl Mix {
 
     /// Whether puts create new objects, which deletes remove; otherwise they overwrite the data set's objects.
     pub(crate) fn puts_are_new(&self) -> bool {
-        self.has(OpKind::Delete)
+        self.has(OpKind::Delete) || self.has(OpKind::BatchDelete)
     }
 
     /// Whether it changes the data set's content.
@@ -100,6 +102,9 @@ impl Mix {
         if self.ops.is_empty() || !self.ops.iter().all(|op| positive(op.weight)) {
             return Some("a mix needs at least one operation, and weights above zero");
         }
+        if self.has(OpKind::BatchDelete) && !(1..=1000).contains(&self.batch_size) {
+            return Some("a batch delete removes 1 to 1,000 objects");
+        }
         let ranges = self.ops.iter().any(|op| op.op.is_of_ranges());
         if ranges && self.block_sizes.is_empty()
             || !self.block_sizes.iter().all(|size| size.bytes > 0 && positive(size.weight))
@@ -122,10 +127,10 @@ impl Mix {
         let all = |has: fn(&OpShapes) -> bool| self.ops.iter().all(|op| has(&op.op.traits().of));
         match self.data_set.shape() {
             DataShape::Files { .. } if !all(|of| of.files) => {
-                Some("files have no operations of objects: put, get and delete")
+                Some("files have no operations of objects, such as put, get and delete")
             }
             DataShape::Objects { .. } if !all(|of| of.objects) => {
-                Some("objects are read, put, got, statted, listed and deleted; nothing else")
+                Some("objects have no operations of files, such as write, create and remove")
             }
             DataShape::Device { .. } if !all(|of| of.device) => {
                 Some("a device is read, written, trimmed, committed and statted; nothing else")

@@ -65,6 +65,7 @@ fn operations_cost_no_allocations() {
             access,
             block_sizes: vec![WeightedSize { bytes: 4096, weight: 1.0 }],
             fsync_every: 16,
+            batch_size: 10,
             think: None,
             verify,
             generation: 0,

@@ -31,6 +31,7 @@ fn mix(data_set: DataSet, ops: &[(OpKind, f64)], access: Access, sizes: &[(u64, 
             .map(|(bytes, weight)| WeightedSize { bytes: *bytes, weight: *weight })
             .collect(),
         fsync_every: 0,
+        batch_size: 10,
         think: None,
         verify: false,
         generation: 5,

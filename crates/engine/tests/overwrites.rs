@@ -121,6 +121,7 @@ fn a_pass_as_long_as_there_are_generations_does_not_write_the_same_again() {
         access: Access::Sequential,
         block_sizes: vec![WeightedSize { bytes: 16, weight: 1.0 }],
         fsync_every: 0,
+        batch_size: 10,
         think: None,
         verify: false,
         generation: 3,

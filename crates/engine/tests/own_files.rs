@@ -92,6 +92,7 @@ fn load(ops: &[(OpKind, f64)]) -> StagePlan {
         access: Access::Random,
         block_sizes: Vec::new(),
         fsync_every: 0,
+        batch_size: 10,
         think: None,
         verify: false,
         generation: 0,

@@ -47,6 +47,7 @@ fn mix_of(data_set: &DataSet, ops: &[(OpKind, f64)], access: Access) -> Mix {
         access,
         block_sizes: vec![WeightedSize { bytes: BLOCK, weight: 1.0 }],
         fsync_every: 0,
+        batch_size: 10,
         think: None,
         verify: true,
         generation: 3,

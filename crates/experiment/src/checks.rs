@@ -1,6 +1,6 @@
 //! Checks of combinations: parts of a cell that are valid on their own, but not together.
 
-use metrics::OpKind::{self, Commit, Create, Delete, Get, Put, Remove, Trim, Write};
+use metrics::OpKind::{self, BatchDelete, Commit, Create, Delete, Get, Put, Remove, Trim, Write};
 use units::Size;
 
 use crate::kind::TargetKind;
@@ -16,6 +16,7 @@ pub(crate) fn cell(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     }
     blocks(fields, kind, cell);
     commits(fields, kind, cell);
+    batches(fields, cell);
     reads(fields, kind, cell);
     sink(fields, kind, cell);
     verification(fields, cell);
@@ -27,6 +28,7 @@ pub(crate) fn job(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     ops_of_kind(fields, kind, cell);
     own_gates(fields, cell);
     commits(fields, kind, cell);
+    batches(fields, cell);
     sink(fields, kind, cell);
     for size in cell.workload.block_sizes().iter() {
         if size.bytes == 0 {
@@ -222,6 +224,17 @@ fn commits(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
             "fsync_every",
             "nothing is written, so there is nothing to commit",
             "remove fsync_every",
+        );
+    }
+}
+
+/// A batch size needs batch deletes.
+fn batches(fields: &Fields<'_>, cell: &Cell) {
+    if fields.own("batch_size") && !has(cell, &[BatchDelete]) {
+        fields.fault(
+            "batch_size",
+            "nothing is deleted in batches",
+            "add batch-delete to ops, or remove batch_size",
         );
     }
 }

@@ -122,6 +122,7 @@ pub(crate) const WORKLOAD: &[Key] = &[
         "commit (fsync) after this many writes of a lane, or with `job` of the worker; 0: never",
     ),
     key("fdatasync", Flag, "false", "commit with fdatasync where the target supports it"),
+    key("batch_size", Count(1), "100", "objects that one batch-delete removes, at most 1000"),
     key("compressible", Share, "0%", "share of each 4 KiB that is compressible"),
     key("dedupe", Share, "0%", "share of 4 KiB chunks that are duplicates"),
     key("verify", Flag, "false", "compare everything read with what was written"),

@@ -49,7 +49,7 @@ pub use fleet::{
 pub use job::*;
 pub use kind::{CalibratedOp, TargetKind, Transport, UrlForm, is_url, kind_of};
 pub use known::reference;
-pub use load::{Load, MixLoad, Workload};
+pub use load::{Load, MAX_BATCH, MixLoad, Workload};
 pub use nearest::{hint, nearest};
 pub use option::{OptionCheck, OptionHelp, OptionKind, OptionValue, TargetOptions};
 pub use option_error::{OptionError, OptionValueError, SyntaxError};

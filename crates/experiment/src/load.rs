@@ -44,6 +44,11 @@ pub enum Load {
     Stream(Box<Job>),
 }
 
+/// Maximum number of objects in one batch delete.
+pub const MAX_BATCH: u32 = 1000;
+/// Objects in one batch delete unless the experiment says otherwise.
+pub(crate) const USUAL_BATCH: u32 = 100;
+
 /// A load whose lanes draw their operations independently, over a data set that the run created or the user named.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixLoad {
@@ -55,6 +60,8 @@ pub struct MixLoad {
     pub fsync_every: u32,
     /// Whether the commit is an fdatasync, where the target makes that distinction.
     pub fdatasync: bool,
+    /// Objects that one batch delete removes, 1 to [`MAX_BATCH`].
+    pub batch_size: u32,
     /// Pauses of each lane.
     pub think: Option<Think>,
     /// Files or objects in the data set. 1 for block devices.
@@ -155,6 +162,11 @@ impl Workload {
             Load::Mix(mix) => mix.fdatasync,
             Load::Stream(job) => job.commits.fdatasync_every > 0,
         }
+    }
+
+    /// Objects that one batch delete removes, if there are any.
+    pub fn batch_size(&self) -> Option<u32> {
+        self.mix().filter(|_| self.does(|op| op == OpKind::BatchDelete)).map(|mix| mix.batch_size)
     }
 
     /// Pauses: of each lane independently, or of a job's whole worker.

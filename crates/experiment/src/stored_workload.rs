@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::job::{Job, Placement, Think};
-use crate::load::{Load, MixLoad, Workload};
+use crate::load::{Load, MixLoad, USUAL_BATCH, Workload};
 use crate::plan::{Access, Arrivals, WeightedOp, WeightedSize};
 use crate::user_files::UserFiles;
 
@@ -20,6 +20,9 @@ pub(crate) struct StoredWorkload {
     backlog_limit: u64,
     fsync_every: u32,
     fdatasync: bool,
+    /// Only if there are batch deletes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    batch_size: Option<u32>,
     files: u64,
     file_bytes: u64,
     compressible: f64,
@@ -46,6 +49,7 @@ impl From<StoredWorkload> for Workload {
                 block_sizes: stored.block_sizes,
                 fsync_every: stored.fsync_every,
                 fdatasync: stored.fdatasync,
+                batch_size: stored.batch_size.unwrap_or(USUAL_BATCH),
                 files: stored.files,
                 file_bytes: stored.file_bytes,
                 compressible: stored.compressible,
@@ -76,6 +80,7 @@ impl From<Workload> for StoredWorkload {
             block_sizes: workload.block_sizes().into_owned(),
             fsync_every: workload.commit_every(),
             fdatasync: workload.fdatasync(),
+            batch_size: workload.batch_size(),
             files: workload.files(),
             file_bytes: workload.file_bytes(),
             compressible: workload.compressible(),

@@ -94,6 +94,7 @@ impl HostTarget {
             access: mix.access,
             block_sizes: mix.block_sizes.clone(),
             fsync_every: mix.fsync_every,
+            batch_size: mix.batch_size,
             think: mix.think,
             verify: load::verifies(&self.cell),
             generation,

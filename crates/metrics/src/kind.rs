@@ -72,6 +72,16 @@ named! {
         Mkdir = "mkdir",
         /// Remove a directory.
         Rmdir = "rmdir",
+        /// Copy an object within the server (S3 CopyObject).
+        Copy = "copy",
+        /// Replace an object's tags (S3 PutObjectTagging).
+        PutTagging = "put-tagging",
+        /// Read an object's tags (S3 GetObjectTagging).
+        GetTagging = "get-tagging",
+        /// Delete several objects in one request (S3 DeleteObjects).
+        BatchDelete = "batch-delete",
+        /// List common prefixes of keys (S3 ListObjectsV2 with a delimiter).
+        ListPrefixes = "list-prefixes",
     }
 }
 

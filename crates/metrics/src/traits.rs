@@ -197,6 +197,9 @@ const fn traits_of(kind: OpKind) -> OpTraits {
         OpKind::List => {
             OpTraits { extent: OpExtent::Names, subject: OpSubject::Nothing, of: FILES_AND_OBJECTS, ..LOOKS }
         }
+        OpKind::ListPrefixes => {
+            OpTraits { extent: OpExtent::Names, subject: OpSubject::Nothing, of: OBJECTS, ..LOOKS }
+        }
         OpKind::Commit => OpTraits { changes: OpChange::Durability, of: FILES_AND_DEVICE, ..LOOKS },
         OpKind::Access => OpTraits { of: FILES, ..LOOKS },
         OpKind::Chmod => OpTraits { changes: OpChange::Attributes, of: FILES, ..LOOKS },
@@ -210,7 +213,13 @@ const fn traits_of(kind: OpKind) -> OpTraits {
         | OpKind::Readlink
         | OpKind::Mkdir
         | OpKind::Rmdir => MAKES,
-        OpKind::Delete => OpTraits { direction: Some(OpDirection::Trim), of: OBJECTS, ..MAKES },
+        OpKind::Delete | OpKind::BatchDelete => {
+            OpTraits { direction: Some(OpDirection::Trim), of: OBJECTS, ..MAKES }
+        }
+        // The server moves the data, and none of it crosses the connection.
+        OpKind::Copy => OpTraits { of: OBJECTS, ..MAKES },
+        OpKind::PutTagging => OpTraits { changes: OpChange::Attributes, of: OBJECTS, ..LOOKS },
+        OpKind::GetTagging => OpTraits { of: OBJECTS, ..LOOKS },
     }
 }
 
@@ -225,8 +234,9 @@ mod tests {
     #[test]
     fn the_table_says_of_each_operation_what_it_is() {
         use OpKind::{
-            Access, Chmod, Commit, Create, Delete, Get, Link, List, Mkdir, Put, Read, Readlink, Remove,
-            Rename, Rmdir, Stat, Symlink, Trim, Truncate, Write,
+            Access, BatchDelete, Chmod, Commit, Copy, Create, Delete, Get, GetTagging, Link, List,
+            ListPrefixes, Mkdir, Put, PutTagging, Read, Readlink, Remove, Rename, Rmdir, Stat, Symlink, Trim,
+            Truncate, Write,
         };
         let own = [Truncate, Rename, Link, Symlink, Readlink, Mkdir, Rmdir];
         assert_eq!(all(OpKind::reads), [Read, Get]);
@@ -236,18 +246,30 @@ mod tests {
         assert_eq!(all(OpKind::is_whole), [Put, Get]);
         assert_eq!(
             all(OpKind::changes_data),
-            [&[Write, Create, Remove, Put, Delete, Trim], &own[..]].concat()
+            [&[Write, Create, Remove, Put, Delete, Trim], &own[..], &[Copy, BatchDelete]].concat()
         );
-        assert_eq!(all(OpKind::makes_or_removes), [&[Create, Remove, Delete], &own[..]].concat());
-        assert_eq!(all(OpKind::needs_data), [Read, Write, Commit, Stat, Get, Trim, Access, Chmod]);
-        assert_eq!(all(OpKind::is_for_objects), [Put, Get, Delete]);
+        assert_eq!(
+            all(OpKind::makes_or_removes),
+            [&[Create, Remove, Delete], &own[..], &[Copy, BatchDelete]].concat()
+        );
+        let data_set = [Read, Write, Commit, Stat, Get, Trim, Access, Chmod, PutTagging, GetTagging];
+        assert_eq!(all(OpKind::needs_data), data_set);
+        assert_eq!(
+            all(OpKind::is_for_objects),
+            [Put, Get, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes]
+        );
         let files = [&[Write, Create, Commit, Remove, Trim, Access, Chmod], &own[..]].concat();
         assert_eq!(all(OpKind::is_for_files), files);
         let files = [Read, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod];
         assert_eq!(all(|kind| kind.traits().of.files), [&files, &own[..]].concat());
-        assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod]);
-        assert_eq!(all(|kind| kind.traits().of.objects), [Read, Stat, Put, Get, List, Delete]);
+        assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod, PutTagging]);
+        let objects =
+            [Read, Stat, Put, Get, List, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes];
+        assert_eq!(all(|kind| kind.traits().of.objects), objects);
         assert_eq!(all(|kind| kind.traits().of.device), [Read, Write, Commit, Stat, Trim]);
-        assert_eq!(all(|kind| kind.traits().direction == Some(OpDirection::Trim)), [Delete, Trim]);
+        assert_eq!(
+            all(|kind| kind.traits().direction == Some(OpDirection::Trim)),
+            [Delete, Trim, BatchDelete]
+        );
     }
 }

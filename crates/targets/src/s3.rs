@@ -14,7 +14,9 @@ use experiment::OptionKind::{Bytes, Choice, Flag, Text};
 use experiment::{
     CalibratedOp, Job, OptionHelp, SyntaxError, Target, TargetKind, TargetOptions, Transport, UrlForm,
 };
-use metrics::OpKind::{Delete, Get, List, Put, Read, Stat};
+use metrics::OpKind::{
+    BatchDelete, Copy, Delete, Get, GetTagging, List, ListPrefixes, Put, PutTagging, Read, Stat,
+};
 
 use serde_json::Value;
 
@@ -34,6 +36,9 @@ use super::{
 /// The protocol of `s3:`.
 pub(super) struct S3;
 
+/// Numbers of common prefixes: each is 16 to the power of its place.
+const FAN_OUTS: &[&str] = &["1", "16", "256", "4096"];
+
 const OPTIONS: &[OptionHelp] = &[
     DIRECTORY,
     OptionHelp::new("region", Text, "us-east-1", "region to sign requests for"),
@@ -49,6 +54,12 @@ const OPTIONS: &[OptionHelp] = &[
         Bytes { least: 5 << 20, most: 5 << 30 },
         "64MiB",
         "part size of multipart uploads; smaller objects are put whole",
+    ),
+    OptionHelp::new(
+        "fan_out",
+        Choice(FAN_OUTS),
+        "1",
+        "common prefixes that the keys are spread over, for list-prefixes; a kept directory needs the same",
     ),
     OptionHelp::new(
         "connect_to",
@@ -90,7 +101,7 @@ pub(super) static KIND: TargetKind = TargetKind {
         "s3",
         "s3://bucket?endpoint=https://host:port",
         UrlForm::Bucket,
-        &[Read, Stat, Put, Get, List, Delete],
+        &[Read, Stat, Put, Get, List, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes],
         OPTIONS,
     )
 };
@@ -205,6 +216,10 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
         payload_signing: request.read("signing", str::parse::<PayloadSigning>)?.unwrap_or_default(),
         tls: TlsConfig { trust },
         part_size,
+        prefix_digits: given
+            .text("fan_out")
+            .and_then(|text| FAN_OUTS.iter().position(|known| *known == text))
+            .map_or(0, |digits| digits as u32),
         may_put_parts: workload.file_bytes() > part_size,
         control_timeout: Duration::try_from_secs_f64(workload.op_timeout_s)
             .unwrap_or(PATIENCE)
@@ -323,6 +338,7 @@ impl OpenTarget for S3Target {
                 Some(_) => ("objects", "one for each block: NAME_OFFSET_LENGTH".to_owned()),
                 None => ("prefix", config.prefix.clone()),
             },
+            ("common prefixes", FAN_OUTS.get(config.prefix_digits as usize).unwrap_or(&"1").to_string()),
             ("region", config.region.clone()),
             ("addressing", if config.path_style { "path" } else { "virtual host" }.to_owned()),
             ("payload signing", signing.to_owned()),

@@ -97,9 +97,14 @@ impl Sha256 {
     }
 }
 
-/// The Content-MD5 header of a body (RFC 1864), which batch delete requires.
-pub fn content_md5(body: &[u8]) -> String {
-    STANDARD.encode(md5::Md5::digest(body))
+/// Length of a Content-MD5 header, in bytes.
+pub const CONTENT_MD5_LEN: usize = 24;
+
+/// The Content-MD5 header of a body (RFC 1864), which S3 requires with batch deletes and tags. Written into the caller's
+/// buffer.
+pub fn content_md5<'r>(body: &[u8], room: &'r mut [u8; CONTENT_MD5_LEN]) -> &'r str {
+    let len = STANDARD.encode_slice(md5::Md5::digest(body), room).expect("24 characters hold 16 bytes");
+    std::str::from_utf8(&room[..len]).expect("base64 is ASCII")
 }
 
 /// 32 bytes in lower-case hexadecimal.
@@ -136,6 +141,6 @@ mod tests {
     #[test]
     fn digests_of_nothing() {
         assert_eq!(&Sha256::new().hex(), crate::sigv4::EMPTY_SHA256.as_bytes());
-        assert_eq!(content_md5(b""), "1B2M2Y8AsgTpgAmY7PhCfg==");
+        assert_eq!(content_md5(b"", &mut [0; CONTENT_MD5_LEN]), "1B2M2Y8AsgTpgAmY7PhCfg==");
     }
 }

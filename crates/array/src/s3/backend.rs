@@ -5,7 +5,7 @@ use std::sync::{Arc, RwLock};
 use s3s::dto::*;
 use s3s::{S3, S3Request, S3Response, S3Result};
 
-use super::{buckets, listing, multipart, objects};
+use super::{buckets, listing, multipart, objects, tagging};
 use crate::objects::Objects;
 
 /// The in-memory backend of the S3 library.
@@ -32,6 +32,9 @@ operations! {
     objects::copy_object(CopyObjectInput) -> CopyObjectOutput;
     objects::delete_object(DeleteObjectInput) -> DeleteObjectOutput;
     objects::delete_objects(DeleteObjectsInput) -> DeleteObjectsOutput;
+    tagging::get_object_tagging(GetObjectTaggingInput) -> GetObjectTaggingOutput;
+    tagging::put_object_tagging(PutObjectTaggingInput) -> PutObjectTaggingOutput;
+    tagging::delete_object_tagging(DeleteObjectTaggingInput) -> DeleteObjectTaggingOutput;
     listing::list_objects(ListObjectsInput) -> ListObjectsOutput;
     listing::list_objects_v2(ListObjectsV2Input) -> ListObjectsV2Output;
     buckets::list_buckets(ListBucketsInput) -> ListBucketsOutput;

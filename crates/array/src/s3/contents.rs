@@ -1,10 +1,10 @@
 //! The contents of one bucket: objects and unfinished uploads.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::SystemTime;
 
-use s3s::dto::{Checksum, ETag};
+use s3s::dto::{Checksum, ETag, Tag};
 
 use super::rope::Rope;
 use crate::Capacity;
@@ -72,6 +72,15 @@ pub(crate) struct Object {
     pub(crate) part_ends: Vec<u64>,
     /// The space it uses; several when it was assembled from parts.
     pub(crate) room: Vec<Arc<Room>>,
+    /// Its tags, which change without the object.
+    pub(crate) tags: Mutex<Vec<Tag>>,
+}
+
+impl Object {
+    /// The tags; never held across an await.
+    pub(crate) fn tags(&self) -> MutexGuard<'_, Vec<Tag>> {
+        self.tags.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// An unfinished multipart upload.
@@ -175,6 +184,7 @@ mod tests {
             checksum: Checksum::default(),
             part_ends: Vec::new(),
             room: vec![Arc::new(room)],
+            tags: Mutex::default(),
         });
         contents.write().objects.insert("key".into(), Arc::clone(&made));
         assert_eq!(state(&parts)["used_bytes"], 5);

@@ -16,6 +16,7 @@ mod objects;
 mod rope;
 mod serve;
 mod shaped;
+mod tagging;
 
 pub(crate) use contents::Contents;
 pub(crate) use serve::{Endpoint, Options, Server};

@@ -1,7 +1,7 @@
 //! Multipart uploads: created, filled with parts in any order, completed or aborted.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use s3s::dto::*;
 use s3s::{S3Request, S3Result, s3_error};
@@ -94,6 +94,7 @@ pub(super) async fn upload_part(
         checksum: received.checksum,
         part_ends: Vec::new(),
         room: vec![Arc::new(received.room)],
+        tags: Mutex::default(),
     };
     // The upload may have been aborted while the part was received.
     let replaced = upload(&mut contents.write(), &input.upload_id, &input.key)?
@@ -138,6 +139,7 @@ pub(super) async fn upload_part_copy(
         checksum: Checksum::default(),
         part_ends: Vec::new(),
         room: vec![Arc::new(room)],
+        tags: Mutex::default(),
     };
     let result = CopyPartResult {
         e_tag: Some(part.etag.clone()),
@@ -259,6 +261,7 @@ pub(super) async fn complete_multipart_upload(
         checksum: Checksum::default(),
         part_ends,
         room,
+        tags: Mutex::default(),
     };
     let etag = made.etag.clone();
     let finished = inner.uploads.remove(&input.upload_id);

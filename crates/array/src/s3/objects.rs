@@ -1,7 +1,7 @@
 //! Objects: put, get, head, copy, delete.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Request, S3Result, s3_error};
@@ -12,8 +12,8 @@ use super::body::{Receiving, full, opaque_etag, stream};
 use super::checks::Checks;
 use super::contents::{Attributes, Contents, Object as Stored};
 
-const READ: &[&str] = &["pure:policy/object-read"];
-const WRITE: &[&str] = &["pure:policy/object-write"];
+pub(super) const READ: &[&str] = &["pure:policy/object-read"];
+pub(super) const WRITE: &[&str] = &["pure:policy/object-write"];
 const DELETE: &[&str] = &["pure:policy/object-delete"];
 
 /// An object of a bucket.
@@ -207,6 +207,7 @@ pub(super) async fn put_object(
         checksum: received.checksum.clone(),
         part_ends: Vec::new(),
         room: vec![Arc::new(received.room)],
+        tags: Mutex::default(),
     };
     // The replaced object is dropped outside the lock: freeing memory takes time.
     let replaced = contents.write().objects.insert(input.key, Arc::new(made));
@@ -266,6 +267,9 @@ pub(super) async fn copy_object(
     } else {
         source.attributes.clone()
     };
+    // The tags go with the copy unless the request has its own; TaggingDirective REPLACE without any removes them.
+    let keeps = input.tagging_directive.as_ref().is_none_or(|directive| directive.as_str() != "REPLACE");
+    let tags = if keeps { source.tags().clone() } else { Vec::new() };
     let made = Stored {
         body: source.body.clone(),
         etag: opaque_etag(1),
@@ -274,6 +278,7 @@ pub(super) async fn copy_object(
         checksum: source.checksum.clone(),
         part_ends: Vec::new(),
         room: vec![Arc::new(room)],
+        tags: Mutex::new(tags),
     };
     let result = CopyObjectResult {
         e_tag: Some(made.etag.clone()),

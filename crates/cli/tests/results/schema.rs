@@ -45,6 +45,11 @@ pub fn with_later_fields(mut run: Value) -> Value {
     });
     let rule: experiment::SteadyRule = serde_json::from_value(json!({"sustained": sustained})).unwrap();
     run["run"]["plan"]["cells"][0]["steady"] = serde_json::to_value(rule).unwrap();
+    let workload = &mut run["run"]["plan"]["cells"][0]["workload"];
+    let mut batches: experiment::Workload = serde_json::from_value(workload.clone()).unwrap();
+    batches.ops[0].op = metrics::OpKind::BatchDelete;
+    assert!(batches.batch_size().is_some());
+    *workload = serde_json::to_value(batches).unwrap();
     let mut calls = metrics::ProcedureStats::new(metrics::RpcKind::Lookup);
     calls.count(2, Some(1500));
     let summary = stats::ProcedureSummary {

@@ -117,7 +117,14 @@ impl FileSession {
             OpKind::Readlink => metadata::readlink(self, op).await,
             OpKind::Mkdir => metadata::mkdir(self, op).await,
             OpKind::Rmdir => metadata::rmdir(self, op).await,
-            OpKind::Put | OpKind::Get | OpKind::Delete => {
+            OpKind::Put
+            | OpKind::Get
+            | OpKind::Delete
+            | OpKind::Copy
+            | OpKind::PutTagging
+            | OpKind::GetTagging
+            | OpKind::BatchDelete
+            | OpKind::ListPrefixes => {
                 Err(Fault::new(ErrorKind::Rejected, "files and devices have no such operation"))
             }
         }

@@ -226,7 +226,15 @@ impl Session for NfsSession {
             OpKind::Readlink => operation.readlink().await,
             OpKind::Mkdir => operation.mkdir().await,
             OpKind::Rmdir => operation.rmdir().await,
-            OpKind::Put | OpKind::Get | OpKind::Delete | OpKind::Trim => {
+            OpKind::Put
+            | OpKind::Get
+            | OpKind::Delete
+            | OpKind::Trim
+            | OpKind::Copy
+            | OpKind::PutTagging
+            | OpKind::GetTagging
+            | OpKind::BatchDelete
+            | OpKind::ListPrefixes => {
                 let text = format!("NFS has no operation \"{}\"", op.kind);
                 return Err(OpError::new(ErrorKind::Rejected, text));
             }

@@ -213,7 +213,7 @@ impl S3Driver {
             let Control { session, lane } = control;
             let counts = Counts::until(deadline_ns(session));
             session
-                .list_pages(lane, 0, &counts, |page| {
+                .list_pages(lane, 0, &counts, None, |page| {
                     page.iter().for_each(|object| visit(&object.key, object.size));
                     Ok(())
                 })

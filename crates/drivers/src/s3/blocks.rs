@@ -36,7 +36,23 @@ impl S3Session {
                 self.reactor.yield_now().await;
                 Ok(Done::default())
             }
-            _ => {
+            OpKind::Create
+            | OpKind::Stat
+            | OpKind::List
+            | OpKind::Access
+            | OpKind::Chmod
+            | OpKind::Truncate
+            | OpKind::Rename
+            | OpKind::Link
+            | OpKind::Symlink
+            | OpKind::Readlink
+            | OpKind::Mkdir
+            | OpKind::Rmdir
+            | OpKind::Copy
+            | OpKind::PutTagging
+            | OpKind::GetTagging
+            | OpKind::BatchDelete
+            | OpKind::ListPrefixes => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

@@ -190,6 +190,9 @@ pub struct S3Config {
     pub tls: TlsConfig,
     /// Objects larger than this are uploaded in parts of this size, in bytes; at least 5 MiB (S3's own limit).
     pub part_size: u64,
+    /// Number of last hexadecimal digits of an object's number that come before it in its key, as a common prefix: with
+    /// 2, `PREFIX/0f/000000000000000f`. 0 for none.
+    pub prefix_digits: u32,
     /// Whether objects larger than `part_size` may be written, by this program or by an earlier user of the prefix;
     /// true when unknown. If not, no unfinished upload can be left behind.
     pub may_put_parts: bool,
@@ -219,6 +222,7 @@ impl S3Config {
             payload_signing: PayloadSigning::default(),
             tls: TlsConfig::default(),
             part_size: 64 << 20,
+            prefix_digits: 0,
             may_put_parts: true,
             control_timeout: Duration::from_secs(30),
             retry_seed: 0,

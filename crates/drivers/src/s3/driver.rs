@@ -8,8 +8,8 @@ use metrics::ErrorKind;
 use reactor::Reactor;
 use rustls::pki_types::ServerName;
 
+use super::addressing::Addressing;
 use super::config::S3Config;
-use super::request::Addressing;
 use super::session::{S3Session, Shared};
 use super::tls::client_config;
 use crate::{Driver, DriverError, WorkerContext};

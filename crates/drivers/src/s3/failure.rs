@@ -81,6 +81,20 @@ impl Failure {
         Self { status: Some(answer.status), retry_after: answer.retry_after, ..Self::meaning(answer) }
     }
 
+    /// The failure of a part of a request, which the server reports by its code alone.
+    pub(super) fn of_code(code: &str) -> Self {
+        let error = S3Error { code: code.to_owned(), ..S3Error::default() };
+        Self::meaning(&Refusal {
+            status: 200,
+            error: &error,
+            region: None,
+            location: None,
+            retry_after: None,
+            server_time: None,
+            now: UNIX_EPOCH,
+        })
+    }
+
     fn meaning(answer: &Refusal<'_>) -> Self {
         let S3Error { code, region, endpoint, .. } = answer.error;
         let status = answer.status;

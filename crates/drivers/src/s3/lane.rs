@@ -23,6 +23,8 @@ pub(super) struct Lane {
     pub(super) lost: Option<String>,
     /// The last document received.
     pub(super) document: Vec<u8>,
+    /// The last document sent.
+    pub(super) sent: String,
 }
 
 impl KeptLane for Lane {

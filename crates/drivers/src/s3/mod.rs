@@ -24,10 +24,13 @@
 //! A redirect (307, 308) to another path of the same server is followed, at most three times per request.
 
 mod acknowledge;
+mod addressing;
 mod admin;
 mod answer;
+mod batch;
 mod blocks;
 mod config;
+mod copy;
 mod credentials;
 mod driver;
 mod exchange;
@@ -40,6 +43,7 @@ mod request;
 mod retry;
 mod send;
 mod session;
+mod tagging;
 mod tls;
 
 pub use config::{Endpoint, EndpointError, PayloadSigning, S3Config, UnknownSigning};

@@ -82,12 +82,14 @@ impl S3Session {
         Ok(())
     }
 
-    /// Lists everything under our prefix page by page, never holding more than one page.
+    /// Lists everything under our prefix page by page, never holding more than one page. With a delimiter the server
+    /// reports keys that have it after our prefix only as their common prefixes.
     pub(super) async fn list_pages(
         &self,
         lane: &mut Lane,
         index: usize,
         counts: &Counts,
+        delimiter: Option<&str>,
         mut page_of: impl FnMut(&[ListedObject]) -> Result<(), Failure>,
     ) -> Result<u64, Failure> {
         let prefix = &self.shared.addressing.prefix;
@@ -95,6 +97,9 @@ impl S3Session {
         let mut objects = 0;
         loop {
             let mut query = vec![("list-type", "2"), ("prefix", prefix.as_str())];
+            if let Some(delimiter) = delimiter {
+                query.push(("delimiter", delimiter));
+            }
             if let Some(token) = &token {
                 query.push(("continuation-token", token));
             }

@@ -1,15 +1,12 @@
 //! Requests, and their signed heads.
 
-use std::collections::BTreeMap;
-
 use metrics::ErrorKind;
 use wire::NumberText;
-use wire::checksum::Checksum;
+use wire::checksum::{CONTENT_MD5_LEN, Checksum, content_md5};
 use wire::http1::RequestWriter;
-use wire::sigv4::{
-    CanonicalRequest, EMPTY_SHA256, STREAMING_UNSIGNED_TRAILER, Signer, UNSIGNED_PAYLOAD, encode_path,
-};
+use wire::sigv4::{CanonicalRequest, EMPTY_SHA256, STREAMING_UNSIGNED_TRAILER, Signer, UNSIGNED_PAYLOAD};
 
+use super::addressing::Addressing;
 use super::config::{PayloadSigning, S3Config};
 use super::failure::Failure;
 use crate::{Op, Payload};
@@ -90,121 +87,15 @@ pub(super) struct Request<'a> {
     /// First byte and length of a ranged GET; the length is not 0.
     pub(super) range: Option<(u64, u64)>,
     pub(super) body: Body<'a>,
-    /// Send Content-MD5, as batch delete requires.
+    /// Send Content-MD5, as S3 requires with batch deletes and tags.
     pub(super) md5: bool,
+    /// The number of the object that the server copies.
+    pub(super) copy_of: Option<u64>,
 }
 
 impl<'a> Request<'a> {
     pub(super) const fn new(method: &'static str, subject: Subject<'a>) -> Self {
-        Self { method, subject, query: "", range: None, body: Body::None, md5: false }
-    }
-}
-
-/// The parts of heads shared by all requests.
-#[derive(Clone, Debug)]
-pub(super) struct Addressing {
-    /// The Host header.
-    pub(super) host: String,
-    /// The path of the bucket, with a final slash where the bucket is in the path.
-    bucket_path: String,
-    /// The path in front of an object's key.
-    key_base: String,
-    /// The path in front of an object's number.
-    object_base: String,
-    /// Our prefix, with its slash.
-    pub(super) prefix: String,
-    /// Where blocks are objects: the files' names and paths.
-    files: BTreeMap<u64, FileName>,
-}
-
-/// A file whose blocks are objects.
-#[derive(Clone, Debug)]
-struct FileName {
-    key: String,
-    path: String,
-}
-
-impl Addressing {
-    pub(super) fn new(config: &S3Config) -> Self {
-        let prefix = format!("{}/", config.prefix.trim_end_matches('/'));
-        let mut key_base = String::from("/");
-        let bucket_path;
-        if config.path_style {
-            encode_path(&config.bucket, &mut key_base);
-            bucket_path = key_base.clone();
-            key_base.push('/');
-        } else {
-            bucket_path = key_base.clone();
-        }
-        let mut object_base = key_base.clone();
-        encode_path(&prefix, &mut object_base);
-        let bucket = (!config.path_style).then_some(config.bucket.as_str());
-        let file = |(number, key): (&u64, &String)| {
-            let mut path = key_base.clone();
-            encode_path(key, &mut path);
-            (*number, FileName { key: key.clone(), path })
-        };
-        let files = config.blocks.iter().flatten().map(file).collect();
-        Self { host: config.endpoint.host_header(bucket), bucket_path, key_base, object_base, prefix, files }
-    }
-
-    /// Writes the path of a resource.
-    fn path(&self, subject: Subject<'_>, out: &mut String) {
-        out.clear();
-        match subject {
-            Subject::Bucket => out.push_str(&self.bucket_path),
-            Subject::Key(key) => {
-                out.push_str(&self.key_base);
-                encode_path(key, out);
-            }
-            Subject::Path(path) => out.push_str(path),
-            Subject::Object(number) => {
-                out.push_str(&self.object_base);
-                push_hex16(number, out);
-            }
-            Subject::Block { file, offset, len } => {
-                out.push_str(self.files.get(&file).map_or("", |file| &file.path));
-                for number in [offset, len] {
-                    out.push('_');
-                    out.push_str(NumberText::decimal(number).as_str());
-                }
-            }
-        }
-    }
-
-    /// The key of the object with this number.
-    pub(super) fn key(&self, number: u64) -> String {
-        let mut out = self.prefix.clone();
-        push_hex16(number, &mut out);
-        out
-    }
-
-    /// The key of an operation's object.
-    pub(super) fn key_of(&self, op: &Op) -> String {
-        match self.files.get(&op.object) {
-            Some(file) => format!("{}_{}_{}", file.key, op.offset, op.len),
-            None => self.key(op.object),
-        }
-    }
-
-    /// The resource of an operation.
-    pub(super) fn subject(&self, op: &Op) -> Subject<'static> {
-        match self.by_blocks() {
-            true => Subject::Block { file: op.object, offset: op.offset, len: op.len },
-            false => Subject::Object(op.object),
-        }
-    }
-
-    /// True when each block is an object.
-    pub(super) fn by_blocks(&self) -> bool {
-        !self.files.is_empty()
-    }
-}
-
-fn push_hex16(number: u64, out: &mut String) {
-    for shift in (0..16).rev() {
-        let digit = (number >> (shift * 4)) & 15;
-        out.push(char::from(b"0123456789abcdef"[digit as usize]));
+        Self { method, subject, query: "", range: None, body: Body::None, md5: false, copy_of: None }
     }
 }
 
@@ -214,6 +105,7 @@ pub(super) struct HeadBuffers {
     /// The complete head.
     pub(super) head: Vec<u8>,
     path: String,
+    source: String,
     authorization: Vec<u8>,
 }
 
@@ -262,6 +154,9 @@ pub(super) fn write_head(
     buffers: &mut HeadBuffers,
 ) -> Result<(), Failure> {
     addressing.path(request.subject, &mut buffers.path);
+    if let Some(number) = request.copy_of {
+        addressing.source(number, &mut buffers.source);
+    }
     let payload_hash = match (&request.body, digest) {
         (_, Some(digest)) => std::str::from_utf8(digest).expect("hexadecimal digits"),
         (Body::None, None) => EMPTY_SHA256,
@@ -269,7 +164,7 @@ pub(super) fn write_head(
         (_, None) => UNSIGNED_PAYLOAD,
     };
     let decoded_len = NumberText::decimal(request.body.len());
-    let content_md5;
+    let mut md5 = [0; CONTENT_MD5_LEN];
     let time = *signer.time();
     let mut headers: [(&str, &str); 9] = [("", ""); 9];
     let mut count = 0;
@@ -282,11 +177,13 @@ pub(super) fn write_head(
         push("content-encoding", "aws-chunked");
     }
     if let (true, Body::Bytes(bytes)) = (request.md5, &request.body) {
-        content_md5 = wire::checksum::content_md5(bytes);
-        push("content-md5", content_md5.as_str());
+        push("content-md5", content_md5(bytes, &mut md5));
     }
     push("host", &addressing.host);
     push("x-amz-content-sha256", payload_hash);
+    if request.copy_of.is_some() {
+        push("x-amz-copy-source", &buffers.source);
+    }
     push("x-amz-date", time.text());
     if framed.trailer.is_some() {
         push("x-amz-decoded-content-length", decoded_len.as_str());
@@ -404,6 +301,34 @@ mod tests {
         assert!(head(&config(true), &bucket).starts_with("HEAD /bu HTTP"));
         assert!(head(&config(false), &bucket).starts_with("HEAD / HTTP"));
         assert_eq!(Addressing::new(&config(true)).key(1), "manometer-x y/0000000000000001");
+    }
+
+    #[test]
+    fn keys_are_spread_over_common_prefixes() {
+        let mut config = config(true);
+        for (digits, name) in
+            [(0, "0000000000001a2b"), (1, "b/0000000000001a2b"), (3, "a2b/0000000000001a2b")]
+        {
+            config.prefix_digits = digits;
+            assert_eq!(Addressing::new(&config).key(0x1a2b), format!("manometer-x y/{name}"));
+            let request = Request { copy_of: Some(0x1a2b), ..Request::new("PUT", Subject::Object(0x1a2b)) };
+            let head = head(&config, &request);
+            assert!(head.starts_with(&format!("PUT /bu/manometer-x%20y/{name} HTTP/1.1\r\n")), "{head}");
+            assert!(head.contains(&format!("-source: /bu/manometer-x%20y/{name}\r\n")), "{head}");
+        }
+    }
+
+    #[test]
+    fn the_source_of_a_copy_names_the_bucket_in_both_styles() {
+        let request = Request { copy_of: Some(255), ..Request::new("PUT", Subject::Object(1)) };
+        for path_style in [true, false] {
+            let copy = head(&config(path_style), &request);
+            let source = "\r\nx-amz-copy-source: /bu/manometer-x%20y/00000000000000ff\r\n";
+            let signed = "SignedHeaders=host;x-amz-content-sha256;x-amz-copy-source;x-amz-date,";
+            assert!(copy.contains(source) && copy.contains(signed), "{copy}");
+            assert!(copy.contains("/manometer-x%20y/0000000000000001 HTTP/1.1\r\n"), "{copy}");
+            assert!(copy.contains("\r\ncontent-length: 0\r\n"), "{copy}");
+        }
     }
 
     #[test]

@@ -12,11 +12,12 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use wire::sigv4::Signer;
 
+use super::addressing::Addressing;
 use super::config::S3Config;
 use super::exchange::{Counts, Expect, Wanted};
 use super::failure::{Again, Failure};
 use super::lane::Lane;
-use super::request::{Addressing, Body, Request};
+use super::request::{Body, Request};
 use crate::deadlines::TimeLimits;
 use crate::lane_connections::LaneConnections;
 use crate::link::Link;
@@ -207,10 +208,32 @@ impl S3Session {
                     .map(|_| Done::default())
             }
             OpKind::List => {
-                let listed = self.list_pages(&mut lane, index, counts, |_| Ok(())).await;
+                let listed = self.list_pages(&mut lane, index, counts, None, |_| Ok(())).await;
                 listed.map(|_| Done::default())
             }
-            _ => Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind))),
+            OpKind::ListPrefixes => {
+                let listed = self.list_pages(&mut lane, index, counts, Some("/"), |_| Ok(())).await;
+                listed.map(|_| Done::default())
+            }
+            OpKind::Copy => self.copy(&mut lane, index, op, counts).await,
+            OpKind::PutTagging => self.put_tags(&mut lane, index, op, counts).await,
+            OpKind::GetTagging => self.get_tags(&mut lane, index, op, counts).await,
+            OpKind::BatchDelete => self.delete_batch(&mut lane, index, op, counts).await,
+            OpKind::Write
+            | OpKind::Create
+            | OpKind::Commit
+            | OpKind::Trim
+            | OpKind::Access
+            | OpKind::Chmod
+            | OpKind::Truncate
+            | OpKind::Rename
+            | OpKind::Link
+            | OpKind::Symlink
+            | OpKind::Readlink
+            | OpKind::Mkdir
+            | OpKind::Rmdir => {
+                Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
+            }
         };
         self.lanes.give_back(index, lane);
         done
@@ -250,7 +273,10 @@ impl S3Session {
 
     fn describe(&self, op: &Op, failure: &Failure, counts: &Counts) -> OpError {
         let config = &self.shared.config;
-        let key = self.shared.addressing.key_of(op);
+        let mut key = self.shared.addressing.key_of(op);
+        if matches!(op.kind, OpKind::Copy | OpKind::BatchDelete) {
+            key = format!("{key} to {}", self.shared.addressing.key(op.other));
+        }
         let mut error = OpError::new(
             failure.kind,
             format!(

@@ -14,6 +14,8 @@ pub struct State {
     pub objects: BTreeMap<String, Vec<u8>>,
     pub uploads: BTreeMap<String, (String, BTreeMap<u32, Vec<u8>>)>,
     pub begun: u32,
+    /// The last tagging document of each object.
+    pub tags: BTreeMap<String, Vec<u8>>,
     pub requests: Vec<String>,
 }
 
@@ -133,6 +135,26 @@ impl State {
                 self.uploads.remove(has("uploadId").expect("just matched"));
                 ("204 No Content".into(), String::new(), Vec::new())
             }
+            ("PUT", _) if has("tagging").is_some() => {
+                assert_eq!(request.header("content-md5"), Some(content_md5(&request.body, &mut [0; 24])));
+                if !self.objects.contains_key(key) {
+                    return error("NoSuchKey");
+                }
+                self.tags.insert(key.to_owned(), request.body.clone());
+                ok("")
+            }
+            ("GET", _) if has("tagging").is_some() => match self.tags.get(key) {
+                Some(tags) => ok(tags.clone()),
+                None if self.objects.contains_key(key) => error("NoSuchTagSet"),
+                None => error("NoSuchKey"),
+            },
+            ("PUT", _) if request.header("x-amz-copy-source").is_some() => {
+                let source = decode(request.header("x-amz-copy-source").expect("just matched"));
+                let source = source.strip_prefix("/bucket/").expect("our bucket");
+                let Some(object) = self.objects.get(source).cloned() else { return error("NoSuchKey") };
+                self.objects.insert(key.to_owned(), object);
+                ok("<CopyObjectResult><ETag>\"x\"</ETag></CopyObjectResult>")
+            }
             ("PUT", _) => {
                 self.objects.insert(key.to_owned(), request.body.clone());
                 ok("")
@@ -205,7 +227,7 @@ fn check(request: &mut Received) -> Result<(), String> {
         return Err("SignatureDoesNotMatch".into());
     }
     if let Some(md5) = request.header("content-md5")
-        && md5 != content_md5(&request.body)
+        && md5 != content_md5(&request.body, &mut [0; 24])
     {
         return Err("BadDigest".into());
     }

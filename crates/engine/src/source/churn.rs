@@ -51,6 +51,8 @@ pub(crate) struct Churn {
     doubt: bool,
     /// The oldest may already have become the next: renaming it was attempted, and nobody knows how that ended.
     moving: bool,
+    /// So many of the oldest may be gone: removing them was attempted, and nobody knows how that ended.
+    leaving: u64,
 }
 
 impl Churn {
@@ -73,6 +75,12 @@ impl Churn {
         (self.count() > 0).then(|| self.number(self.oldest))
     }
 
+    /// The first and last of the `count` next ones to remove, if there are as many.
+    pub(crate) fn oldest_batch(&self, count: u64) -> Option<(u64, u64)> {
+        let all = count > 0 && self.count() >= count;
+        all.then(|| (self.number(self.oldest), self.number(self.oldest + count - 1)))
+    }
+
     /// The one created last, if it is still there.
     pub(crate) fn last(&self) -> Option<u64> {
         (self.count() > 0).then(|| self.number(self.next - 1))
@@ -81,6 +89,12 @@ impl Churn {
     /// A random one, if there is one.
     pub(crate) fn any(&self, random: &mut fastrand::Rng) -> Option<u64> {
         (self.count() > 0).then(|| self.number(random.u64(self.oldest..self.next)))
+    }
+
+    /// A random one of those that are certainly there, if there is one.
+    pub(crate) fn any_certain(&self, random: &mut fastrand::Rng) -> Option<u64> {
+        let first = self.oldest + self.leaving;
+        (first < self.next).then(|| self.number(random.u64(first..self.next)))
     }
 
     /// How many there are.
@@ -107,8 +121,20 @@ impl Churn {
 
     /// Removing the oldest has ended. If it did not exist, an earlier attempt that seemed to fail had removed it.
     pub(crate) fn removed_one(&mut self, error: Option<ErrorKind>) {
-        if matches!(error, None | Some(ErrorKind::NotFound)) {
-            self.oldest += 1;
+        self.removed(1, matches!(error, None | Some(ErrorKind::NotFound)));
+    }
+
+    /// Removing a batch of the oldest has ended. After an error any of them may be gone; the same ones are tried again.
+    pub(crate) fn removed_batch(&mut self, count: u64, error: Option<ErrorKind>) {
+        self.removed(count, error.is_none());
+    }
+
+    fn removed(&mut self, count: u64, done: bool) {
+        if done {
+            self.oldest += count;
+            self.leaving = self.leaving.saturating_sub(count);
+        } else {
+            self.leaving = self.leaving.max(count);
         }
     }
 

@@ -177,7 +177,9 @@ impl<'a> Mixer<'a> {
     pub(super) fn begin(&mut self, op: &Op) {
         match op.kind {
             OpKind::Write | OpKind::Put | OpKind::Create => self.begin_writing(op),
-            OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Mkdir => self.begin_own(op),
+            OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Mkdir | OpKind::Copy => {
+                self.begin_own(op)
+            }
             _ => {}
         }
     }
@@ -195,8 +197,12 @@ impl<'a> Mixer<'a> {
     pub(super) fn finished(&mut self, op: &Op, error: Option<ErrorKind>) {
         match op.kind {
             OpKind::Write | OpKind::Put | OpKind::Create => self.finished_writing(op, error),
-            OpKind::Remove | OpKind::Delete | OpKind::Rmdir => self.finished_own(op, error),
-            OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Mkdir => self.finished_own(op, error),
+            OpKind::Remove | OpKind::Delete | OpKind::BatchDelete | OpKind::Rmdir => {
+                self.finished_own(op, error)
+            }
+            OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Mkdir | OpKind::Copy => {
+                self.finished_own(op, error);
+            }
             OpKind::Commit => self.committed(error),
             _ => {}
         }

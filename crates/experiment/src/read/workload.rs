@@ -11,7 +11,7 @@ use crate::foreign::in_our_words;
 use crate::job::WITHOUT_LIMIT_S;
 use crate::kind::TargetKind;
 use crate::known::{SHARED, SINK, WORKLOAD};
-use crate::load::{Load, MixLoad, Workload};
+use crate::load::{Load, MAX_BATCH, MixLoad, USUAL_BATCH, Workload};
 use crate::nearest::hint;
 use crate::plan::{Arrivals, CacheControl, Cell, ErrorPolicy, Gate, Prepare, Study, Target, WeightedOp};
 use crate::reader::{Fields, Reader};
@@ -124,6 +124,7 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
     let verify = fields.flag("verify", false);
     let fsync_every = fields.count("fsync_every", 0, u32::MAX, 0);
     let fdatasync = fields.flag("fdatasync", false);
+    let batch_size = fields.count("batch_size", 1, MAX_BATCH, USUAL_BATCH);
     let placement = placement::placement(fields);
     let think = think::think(fields);
     let steady = rules::steady(fields);
@@ -145,6 +146,7 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
         block_sizes: block_sizes?,
         fsync_every,
         fdatasync,
+        batch_size,
         files: shape.files,
         file_bytes: if whole { 0 } else { shape.file_bytes },
         user_files: shape.names.map(|names| UserFiles { names, create: stages.prepare != Prepare::Keep }),

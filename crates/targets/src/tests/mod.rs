@@ -22,6 +22,7 @@ mod cycles;
 mod jobs;
 mod journal;
 mod names;
+mod object_ops;
 mod objects;
 mod opening;
 mod places;
@@ -45,6 +46,7 @@ fn workload(ops: &[(OpKind, f64)]) -> Workload {
             access: Access::Random,
             block_sizes: vec![WeightedSize { bytes: 4096, weight: 1.0 }],
             fsync_every: 0,
+            batch_size: 10,
             fdatasync: false,
             user_files: None,
             files: 8,
@@ -159,6 +161,7 @@ fn cycle(opened: &Opened, workload: &Workload) {
         access: workload.access(),
         block_sizes: workload.block_sizes().into_owned(),
         fsync_every: workload.commit_every(),
+        batch_size: 10,
         think: None,
         verify: true,
         generation: 1,

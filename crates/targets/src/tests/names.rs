@@ -28,6 +28,7 @@ fn load(opened: &Opened, workload: &Workload) -> StageResult {
         access: workload.access(),
         block_sizes: Vec::new(),
         fsync_every: 0,
+        batch_size: 10,
         think: None,
         verify: false,
         generation: 1,

@@ -96,6 +96,7 @@ fn simulated_targets_follow_their_script() {
         access: workload.access(),
         block_sizes: workload.block_sizes().into_owned(),
         fsync_every: 0,
+        batch_size: 10,
         think: None,
         verify: false,
         generation: 0,

@@ -48,6 +48,16 @@ pub const ALL: &[Mistake] = &[
         "targets: {disk: {url: file:///mnt/data, direct: true}}\nworkloads: {r: {ops: read, block_size: 1000}}\n",
     ),
     Mistake::new("fsync-reads", "fsync without writes", disk!("    fsync_every: 32\n")),
+    Mistake::new(
+        "batch-size-alone",
+        "batch size without batch deletes",
+        store!("    ops: put\n    batch_size: 10\n"),
+    ),
+    Mistake::new(
+        "batch-size-large",
+        "more than 1,000 in a batch",
+        store!("    ops: batch-delete\n    batch_size: 1001\n"),
+    ),
     Mistake::new("fsync-s3", "fsync on S3", store!("    ops: put\n    fsync_every: 32\n")),
     Mistake::new("sink-file", "dropping data that comes through no socket", disk!("    sink: discard\n")),
     Mistake::new(

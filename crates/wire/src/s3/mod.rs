@@ -1,21 +1,30 @@
-//! The XML bodies of the S3 REST API (API version 2006-03-01): listings, batch delete, multipart, errors.
+//! The XML bodies of the S3 REST API (API version 2006-03-01): listings, copies, batch delete, tags,
+//! multipart, errors.
 //!
 //! Requests are written by hand with escaping; responses are read with a bounded pull parser that keeps only the
 //! requested elements and ignores unknown ones.
 
+mod copy;
 mod delete;
 mod error;
 mod list;
 mod multipart;
+mod root;
+mod tagging;
 mod xml;
 
-pub use delete::{DeleteFailure, MAX_DELETE_KEYS, delete_objects, parse_delete_result};
+pub use copy::{MAX_COPY_BYTES, parse_copy};
+pub use delete::{
+    DeleteFailure, MAX_DELETE_KEYS, all_deleted, delete_objects, delete_objects_in, parse_delete_result,
+};
 pub use error::{S3Error, parse_error};
 pub use list::{ListPage, ListedObject, parse_list_v2};
 pub use multipart::{
     CompletedPart, ListedPart, MAX_PARTS, PartPage, Upload, UploadPage, complete_multipart, parse_complete,
     parse_initiate, parse_list_parts, parse_list_uploads,
 };
+pub use root::{has_value, root};
+pub use tagging::{Tag, parse_tags, tagging};
 pub use xml::{MAX_DEPTH, MAX_TEXT_BYTES, XmlError};
 
 /// The body of CreateBucket in a region, or empty for `us-east-1`, which must not be named.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use experiment::{Cell, GateMetric};
+use metrics::OpKind;
 use store::{CellRecord, CellResult, Event, GateResult, OpSummary, StageRecord, StudyPoint};
 use units::Size;
 
@@ -32,6 +33,9 @@ pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool, width: usiz
     out.push_str(&hosts::limit(result, all, width));
     out.push_str(&figures(result, width));
     out.push_str(&procedures::procedures(result, all, width));
+    if let Some(text) = planned.and_then(|cell| batches(result, cell.workload.batch_size()?)) {
+        out.push_str(&words::wrapped(&text, width));
+    }
     out.push_str(&hosts::hosts(result, width));
     if all {
         out.push_str(&hosts::paths(result, width));
@@ -116,6 +120,13 @@ fn figures(result: &CellResult, width: usize) -> String {
     let total = (result.ops.len() != 1).then_some(&result.total);
     let rows = result.ops.iter().chain(total).map(figure_row).collect();
     words::table(&titles, 1, rows, (width, "  "))
+}
+
+/// What batch deletes removed: one of them removes several objects.
+fn batches(result: &CellResult, batch_size: u32) -> Option<String> {
+    let op = result.ops.iter().find(|op| op.op == Some(OpKind::BatchDelete))?;
+    let objects = op.ok.saturating_mul(batch_size.into());
+    Some(format!("each batch-delete removed {batch_size} objects: {objects} in the steady window"))
 }
 
 fn figure_row(op: &OpSummary) -> Vec<String> {

@@ -128,7 +128,7 @@ pub(in super::super) fn create(arguments: &CreateArgs<'_>, to: &mut CompoundWrit
         CreateHow::Unchecked(wanted) | CreateHow::Guarded(wanted) => wanted.mode,
         CreateHow::Exclusive(_) => None,
     };
-    let values = mode.unwrap_or(0o644).to_be_bytes();
+    let values = mode.unwrap_or(reactor::FILE_MODE).to_be_bytes();
     let attributes = Fattr { mask: MODE, values: &values };
     let how = match arguments.how {
         CreateHow::Unchecked(_) => OpenCreate::Unchecked(attributes),

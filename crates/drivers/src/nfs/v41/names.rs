@@ -59,7 +59,7 @@ pub(in super::super) fn readlink(link: &FileHandle, to: &mut CompoundWriter<'_>)
 
 pub(in super::super) fn mkdir(arguments: &MkdirArgs<'_>, to: &mut CompoundWriter<'_>) {
     let DirArgs { directory, name } = arguments.place;
-    let mode = arguments.attributes.mode.unwrap_or(0o755).to_be_bytes();
+    let mode = arguments.attributes.mode.unwrap_or(reactor::DIRECTORY_MODE).to_be_bytes();
     let attributes = Fattr { mask: MODE, values: &mode };
     to.once();
     to.at(directory, &OpArgument::Create(Create4Args { what: CreateWhat::Directory, name, attributes }));

@@ -36,11 +36,19 @@ impl Mixer<'_> {
                 Some(object) => on(kind, object).other(files.newest()),
                 None => self.make(),
             },
+            OpKind::Copy => match files.any_certain(&mut self.random) {
+                Some(object) => on(kind, object).other(files.newest()).range(0, self.plan.item_bytes()),
+                None => self.make(),
+            },
             OpKind::Truncate => match files.any(&mut self.random) {
                 Some(object) => {
                     let len = if self.random.bool() { self.plan.item_bytes() } else { 0 };
                     on(kind, object).range(0, len)
                 }
+                None => self.make(),
+            },
+            OpKind::BatchDelete => match files.oldest_batch(self.plan.mix.batch_size.into()) {
+                Some((first, last)) => on(kind, first).other(last),
                 None => self.make(),
             },
             OpKind::Remove | OpKind::Delete => {
@@ -78,7 +86,7 @@ impl Mixer<'_> {
 
     pub(super) fn begin_own(&self, op: &Op) {
         self.change_own(|own| match op.kind {
-            OpKind::Rename | OpKind::Link => own.files.begin(),
+            OpKind::Rename | OpKind::Link | OpKind::Copy => own.files.begin(),
             _ => own.queue_of(op.object).begin(),
         });
     }
@@ -89,7 +97,8 @@ impl Mixer<'_> {
         }
         self.change_own(|own| match op.kind {
             OpKind::Rename => own.files.renamed_one(error),
-            OpKind::Link => own.files.made_one(error),
+            OpKind::Link | OpKind::Copy => own.files.made_one(error),
+            OpKind::BatchDelete => own.files.removed_batch(op.other - op.object + 1, error),
             OpKind::Remove | OpKind::Delete | OpKind::Rmdir => own.queue_of(op.object).removed_one(error),
             _ => own.queue_of(op.object).made_one(error),
         });
