@@ -116,10 +116,8 @@ impl Sessions {
 
     /// Ends the transaction without effect.
     pub(crate) fn roll_back(&self) -> Result<(), DatabaseCause> {
-        match self.session.borrow().is_some() {
-            true => self.batch("ROLLBACK"),
-            false => Ok(()),
-        }
+        let open = self.session.borrow().is_some();
+        if open { self.batch("ROLLBACK") } else { Ok(()) }
     }
 
     pub(crate) fn batch(&self, sql: &str) -> Result<(), DatabaseCause> {
