@@ -26,7 +26,7 @@ use crate::messages::Messages;
 /// Open its address in a browser for the dashboard, or POST an experiment file to /api/v3/runs; watch
 /// /api/v3/runs/ID/events; read /api/v3/runs/ID/report. An experiment waits while another one uses one of its
 /// hosts. All results are kept in DIR/results.sqlite, for `manometer list --results`, `show`, `report` and
-/// `compare`. On the loopback address no token is needed: every user of this machine can then use the service.
+/// `compare`; or, with --database, in a PostgreSQL database that several services share. On the loopback address no token is needed: every user of this machine can then use the service.
 /// There is no TLS: beyond a trusted network, put it behind a proxy or an SSH tunnel.
 ///
 /// Experiments in requests see neither the environment nor the files of this host, except below each

@@ -45,6 +45,9 @@ impl Connection {
         if let Engine::Sqlite(_) = self.engine {
             return self.transaction(|connection| connection.migrate_file(layout));
         }
+        if self.version_of(layout)? == Some(layout.version()) {
+            return Ok(());
+        }
         self.transaction(|connection| connection.migrate_schema(layout))
     }
 
@@ -68,14 +71,13 @@ impl Connection {
         if !exists {
             self.batch(&format!("CREATE SCHEMA {schema}"))?;
         }
-        let versioned: bool =
-            self.row("SELECT to_regclass(?1) IS NOT NULL", params![format!("{schema}.layout")], |row| {
-                row.get(0)
-            })?;
-        if !versioned {
-            self.batch("CREATE TABLE layout (version BIGINT NOT NULL); INSERT INTO layout VALUES (0);")?;
-        }
-        let found: i64 = self.row("SELECT version FROM layout", params![], |row| row.get(0))?;
+        let found = match self.version_of(layout)? {
+            Some(found) => found,
+            None => {
+                self.batch("CREATE TABLE layout (version BIGINT NOT NULL); INSERT INTO layout VALUES (0);")?;
+                0
+            }
+        };
         for step in self.steps(layout, found)? {
             match step {
                 Migration::Both(sql) => self.batch(&dialect::definitions(sql))?,
@@ -86,6 +88,17 @@ impl Connection {
             self.execute("UPDATE layout SET version = ?1", params![layout.version()])?;
         }
         Ok(())
+    }
+
+    /// The version of the tables on a server; `None` if there are none.
+    fn version_of(&self, layout: &TableLayout) -> Result<Option<i64>, DatabaseError> {
+        let table = format!("{}.layout", layout.schema);
+        let exists: bool =
+            self.row("SELECT to_regclass(?1) IS NOT NULL", params![table], |row| row.get(0))?;
+        match exists {
+            true => self.optional_row("SELECT version FROM layout", params![], |row| row.get(0)),
+            false => Ok(None),
+        }
     }
 
     /// The steps from version `found`.

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use database::DatabaseServer;
 use exporters::{CurrentRun, GraphitePush};
 use provision::RunId;
 use runner::bottleneck::own_host;
@@ -47,6 +48,8 @@ pub(crate) struct Place<'a> {
     pub directory: &'a Path,
     /// What requests may use of this host.
     pub policy: &'a RequestPolicy,
+    /// Where results are stored, instead of in the directory.
+    pub database: Option<&'a DatabaseServer>,
     /// The operator's options for ssh.
     pub ssh_options: &'a [String],
 }
@@ -71,7 +74,7 @@ pub(crate) fn carry_out(task: Task, place: &Place<'_>) -> (AskedState, Option<St
 }
 
 fn execute(task: Task, place: &Place<'_>) -> Result<RunOutcome, RunError> {
-    let Place { directory, policy, ssh_options } = *place;
+    let Place { directory, database, policy, ssh_options } = *place;
     // The policy applies when a run starts: it may have changed while the run waited, and so may links in paths.
     let plan =
         policy::plan(&task.experiment, policy).map_err(|faults| RunError::Usage(faults.to_string()))?;
@@ -85,6 +88,7 @@ fn execute(task: Task, place: &Place<'_>) -> Result<RunOutcome, RunError> {
         destroy: task.overwrites.into_iter().collect(),
         id: Some(id),
         results: Some(directory.join(RESULTS)),
+        database: database.cloned(),
         journal: Some(directory.join(JOURNAL)),
         command: "manometer serve".to_owned(),
         ..RunOptions::new(directory.to_owned())

@@ -6,14 +6,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use database::{DatabaseCause, DatabaseError};
+use database::{DatabaseCause, DatabaseError, DatabaseServer};
 use exporters::{CurrentRun, GraphitePush};
 use provision::RunId;
 use reactor::clock::now_ns;
 use runner::progress::SharedProgress;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
-use store::{State, Store};
+use store::{State, Store, StoreError};
 
 use crate::carry_out::{self, JOURNAL, Place, RESULTS, Task};
 use crate::database::{AskedRun, AskedState, Database, NewRun};
@@ -46,6 +46,8 @@ pub(crate) struct RunQueue {
     storperf_sample: Duration,
     messages: Arc<MessageLog>,
     groups: Mutex<GroupBook>,
+    /// Where several services share their results.
+    server: Option<DatabaseServer>,
     /// Receives the measurements of all runs.
     graphite: Option<Arc<GraphitePush>>,
     database: Mutex<Database>,
@@ -112,12 +114,12 @@ impl RunQueue {
     /// The database cannot be read or written.
     pub(crate) fn open(directory: &Path, settings: QueueSettings) -> Result<Arc<Self>, QueueError> {
         let messages = Arc::new(MessageLog::new(settings.notes));
-        let database = match settings.database {
+        let log = Arc::clone(&messages);
+        let server = settings.database.map(|server| server.with_notes(Arc::new(move |line| log.add(line))));
+        let database = match &server {
             None => Database::open(&directory.join("service.sqlite"))?,
             Some(server) => {
-                let log = Arc::clone(&messages);
-                let server =
-                    server.with_notes(Arc::new(move |line| log.add(line))).with_patience(REQUEST_PATIENCE);
+                let server = server.clone().with_patience(REQUEST_PATIENCE);
                 Database::open_shared(&server, &server_id(directory)?)?
             }
         };
@@ -127,6 +129,7 @@ impl RunQueue {
             ssh_options: settings.ssh_options,
             storperf_sample: settings.storperf_sample,
             messages,
+            server,
             groups: Mutex::default(),
             graphite: settings.graphite,
             database: Mutex::new(database),
@@ -152,7 +155,7 @@ impl RunQueue {
             self.messages.add(&format!("run {} of {}: interrupted: {reason}", run.id, run.name));
             database.end(&run.id, AskedState::Interrupted, Some(&reason), now())?;
             // Absent if the run had not begun to measure.
-            if let Ok(store) = Store::open_existing(&self.directory.join(RESULTS))
+            if let Ok(Some(store)) = self.results()
                 && store.run(&run.id).is_ok_and(|record| record.state == State::Running)
                 && let Err(error) = store.finish_run(&run.id, State::Interrupted, now())
             {
@@ -213,9 +216,20 @@ impl RunQueue {
         self.database().storperf_jobs(limit).map_err(Problem::internal)
     }
 
-    /// The results file of all runs.
-    pub(crate) fn results(&self) -> PathBuf {
-        self.directory.join(RESULTS)
+    /// The results of all runs; `None` while there are none.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub(crate) fn results(&self) -> Result<Option<Store>, StoreError> {
+        let opened = match &self.server {
+            Some(server) => Store::open_server(server),
+            None => Store::open_existing(&self.directory.join(RESULTS)),
+        };
+        match opened {
+            Ok(store) => Ok(Some(store)),
+            Err(StoreError::Missing(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Adds an experiment to the queue, unless a request with the same idempotency key did.
@@ -394,8 +408,12 @@ impl RunQueue {
         let (queue, own) = (Arc::clone(self), id.clone());
         let thread = std::thread::Builder::new().name(format!("run-{id}"));
         let started = thread.spawn(move || {
-            let place =
-                Place { directory: &queue.directory, policy: &queue.policy, ssh_options: &queue.ssh_options };
+            let place = Place {
+                directory: &queue.directory,
+                database: queue.server.as_ref(),
+                policy: &queue.policy,
+                ssh_options: &queue.ssh_options,
+            };
             let (state, reason) = carry_out::carry_out(task, &place);
             queue.end(&own, &name, state, reason.as_deref());
         });

@@ -28,11 +28,7 @@ pub(super) fn failed(error: StoreError) -> Problem {
 /// The results of a run; `None` if it has not begun to measure.
 pub(super) fn stored(queue: &RunQueue, id: &str) -> Result<Option<(Store, RunRecord)>, Problem> {
     let run = queue.run(id)?;
-    let store = match Store::open_existing(&queue.results()) {
-        Ok(store) => store,
-        Err(StoreError::Missing(_)) => return Ok(None),
-        Err(error) => return Err(failed(error)),
-    };
+    let Some(store) = queue.results().map_err(failed)? else { return Ok(None) };
     match store.run(&run.id) {
         Ok(record) => Ok(Some((store, record))),
         Err(StoreError::Unknown { .. }) => Ok(None),
