@@ -28,7 +28,7 @@ demo: build ## Check a simulated array, run a small experiment, leave an HTML re
 
 .PHONY: test
 test: ## Every test that needs no root and no server from outside
-	$(CARGO) test --locked --workspace --no-fail-fast $(DASHBOARD)
+	$(CARGO) xtask test --locked --workspace $(DASHBOARD)
 	PYTHONPATH=tests/real python3 -B -m unittest discover --quiet --start-directory tests/real
 	interop/run.sh python
 

@@ -101,6 +101,7 @@ export const api = {
     json(`${API}/experiments/validate`, yaml(text, signal)),
   start: (text: string): Promise<Run> => json(`${API}/runs`, yaml(text)),
   stop: (id: string): Promise<Run> => json(`${run(id)}/stop`, { method: "POST" }),
+  resume: (id: string): Promise<Run> => json(`${run(id)}/resume`, { method: "POST" }),
   eventsPath: (id: string): string => `${run(id)}/events`,
 };
 

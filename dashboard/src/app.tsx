@@ -17,6 +17,7 @@ const KEYS: [string, string][] = [
   ["c", "compare the two chosen runs; on a run's page, with the previous one"],
   ["o", "on a run's page: open its report"],
   ["h", "on a run's page: history of its experiment"],
+  ["u", "on the page of a run that was interrupted or failed: resume it"],
   ["Ctrl+Enter", "in the editor: start the experiment"],
   ["?", "these keys"],
 ];

@@ -1,6 +1,6 @@
-/** Summaries of runs that have ended do not change: each is loaded once. */
+/** Summaries of runs that have ended do not change until they are resumed: each is loaded once. */
 import { api } from "./api";
-import type { RunState, Summary } from "./types";
+import type { Run, Summary } from "./types";
 
 /** Requests at the same time; the browser's other connections stay free. */
 const AT_ONCE = 3;
@@ -9,8 +9,6 @@ const MOST = 2000;
 const known = new Map<string, Promise<Summary>>();
 const waiting: (() => void)[] = [];
 let busy = 0;
-
-const isOver = (state: RunState): boolean => state !== "queued" && state !== "running";
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (busy >= AT_ONCE) await new Promise<void>((start) => waiting.push(start));
@@ -23,14 +21,16 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-export function summaryOf(id: string, state: RunState): Promise<Summary> {
-  const before = known.get(id);
+export function summaryOf({ id, finished }: Pick<Run, "id" | "finished">): Promise<Summary> {
+  // A run that is resumed ends at another time.
+  const key = `${id} ${finished}`;
+  const before = known.get(key);
   if (before) return before;
   const loaded = inTurn(() => api.summary(id));
-  if (isOver(state)) {
+  if (finished !== null) {
     if (known.size >= MOST) known.clear();
-    known.set(id, loaded);
-    loaded.catch(() => known.delete(id));
+    known.set(key, loaded);
+    loaded.catch(() => known.delete(key));
   }
   return loaded;
 }

@@ -1,6 +1,9 @@
 /** What the API sends; docs/service.md describes the fields. */
 
 export type RunState = "queued" | "running" | "finished" | "interrupted" | "failed" | "cancelled";
+/** Whether a run has ended; it may be resumed unless it is finished. */
+export const isOver = ({ state }: Pick<Run, "state">): boolean => state !== "queued" && state !== "running";
+
 export type Validity = "VALID" | "WARN" | "INVALID";
 
 export interface Run {

@@ -1,4 +1,4 @@
-// The dashboard in a headless browser, against a real service: start, watch, report, compare, stop.
+// The dashboard in a headless browser, against a real service: start, watch, report, compare, stop, resume.
 // usage: node dashboard.mjs MODULES ADDRESS TOKEN PICTURES|""
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -232,6 +232,22 @@ try {
     // It may have ended with its interval before the second request.
     await Promise.race([again.click().catch(() => undefined), ended(twice)]);
     assert.equal(await ended(twice), "interrupted");
+
+    // Resumed by its button and stopped, then by its key: each time it measures and its events start again.
+    await page.getByRole("button", { name: "Resume" }).click();
+    await page.getByRole("button", { name: "Stop", exact: true }).waitFor();
+    await page.getByText("the run is running").waitFor();
+    await page.locator(".plot").first().waitFor();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    assert.equal(await ended(twice), "interrupted");
+    await page.getByRole("button", { name: "Resume" }).waitFor();
+    await picture(page, "interrupted");
+    await accessible(page, "an interrupted run");
+    await page.keyboard.press("u");
+    await page.getByRole("button", { name: "Stop", exact: true }).waitFor();
+    await page.getByText("What may limit it now").waitFor();
+    await api(`/runs/${twice}/stop`, { method: "POST" });
+    assert.equal(await ended(twice), "interrupted");
   });
 
   // By keyboard alone: from the list into the editor, to a run, and into its report.
@@ -330,7 +346,7 @@ try {
     await picture(page, "huge");
     await accessible(page, "100,000 intervals");
   });
-  console.log("dashboard: an experiment was started, watched, reported, compared and stopped");
+  console.log("dashboard: an experiment was started, watched, reported, compared, stopped and resumed");
 } finally {
   rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -1,18 +1,20 @@
-//! Chores of this repository: `cargo xtask tidy` checks rules that no compiler checks.
+//! Chores of this repository: `cargo xtask tidy` checks rules that no compiler checks, and `cargo xtask test` runs all tests.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks by printing")]
 
+mod test;
 mod tidy;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    match (arguments.next().as_deref(), arguments.next()) {
-        (Some("tidy"), None) => run_tidy(),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.split_first().map(|(command, options)| (&**command, options)) {
+        Some(("tidy", [])) => run_tidy(),
+        Some(("test", options)) => run_tests(options),
         _ => {
-            eprintln!("usage: cargo xtask tidy");
+            eprintln!("usage: cargo xtask tidy|test [OPTIONS OF CARGO TEST]");
             ExitCode::from(2)
         }
     }
@@ -40,6 +42,22 @@ fn run_tidy() -> ExitCode {
         }
         Err(error) => {
             eprintln!("tidy could not look: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_tests(options: &[String]) -> ExitCode {
+    match test::run(&root(), options) {
+        Ok(failed) if failed.is_empty() => ExitCode::SUCCESS,
+        Ok(failed) => {
+            for name in &failed {
+                eprintln!("failed: cargo test {name}");
+            }
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("the tests did not run: {error:#}");
             ExitCode::FAILURE
         }
     }

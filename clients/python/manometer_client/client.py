@@ -39,7 +39,11 @@ class Client:
         timeout: float = 60.0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """A service at this URL; `tls` is for one behind a proxy with a certificate of its own."""
+        """A service at this URL.
+
+        `tls` is for a certificate that this host does not trust, such as the one that `serve --tls` creates:
+        `ssl.create_default_context(cafile="certificate.pem")`.
+        """
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
             raise ValueError(f"{url!r} is no URL of a service; next: write http://HOST:PORT")
@@ -87,6 +91,14 @@ class Client:
     def stop(self, run: str) -> Run:
         """Ends a run with its current interval, or takes it from the queue; called again, stops it at once."""
         return cast(Run, self._json("POST", f"{_path(run)}/stop"))
+
+    def resume(self, run: str, keys: Mapping[str, AccessKey] | None = None) -> Run:
+        """Puts an interrupted or failed run back into the queue; its finished cells are kept.
+
+        Keys that it was posted with are sent again: the service keeps them in memory only.
+        """
+        body = json.dumps({"keys": keys}).encode() if keys else None
+        return cast(Run, self._json("POST", f"{_path(run)}/resume", body=body))
 
     def events(self, run: str, after: int = 0) -> Iterator[Event]:
         """The events of a run as they happen, to its end. Reconnects, and continues where it was."""

@@ -24,7 +24,7 @@ class Served:
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={"HOME": str(self.directory)})
         assert self._process.stderr is not None
         for line in self._process.stderr:
-            if found := re.search(r"listening on (http://(\S+))", line):
+            if found := re.search(r"listening on (https?://(\S+))", line):
                 self.url, self.address = found[1], found[2]
                 return
         raise RuntimeError(f"the service ended with {self._process.wait()}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import ssl
 import sys
 import typing
 from collections.abc import Iterator
@@ -43,6 +44,18 @@ LONG = {
 def served() -> Iterator[Served]:
     with Served() as running:
         yield running
+
+
+def test_connections_are_encrypted_and_the_certificate_is_checked() -> None:
+    with Served("--tls") as served:
+        assert served.url.startswith("https://127.0.0.1:")
+        trusted = ssl.create_default_context(cafile=str(served.directory / "state" / "certificate.pem"))
+        service = Client(served.url, tls=trusted)
+        run = service.wait(service.post(EXACT)["id"])
+        assert run["state"] == "finished"
+        assert [event.kind for event in service.events(run["id"])][-1] == "end"
+        with pytest.raises(UnreachableError, match="certificate"):
+            Client(served.url).run(run["id"])
 
 
 def test_a_run_from_its_post_to_its_report(served: Served) -> None:
@@ -89,6 +102,11 @@ def test_runs_are_stopped_and_errors_say_what_to_do(served: Served) -> None:
         service.post("targets: {t: 'null:'}\nworkloads: {w: {ops: reed}}\n")
     assert (refused.value.status, refused.value.code) == (422, "experiment")
     assert refused.value.faults[0]["line"] == 2 and "reed" in refused.value.faults[0]["source_line"]
+    finished = service.post(EXACT)
+    service.wait(finished["id"], timeout=60)
+    with pytest.raises(ProblemError, match="nothing to resume") as complete:
+        service.resume(finished["id"])
+    assert (complete.value.status, complete.value.code) == (409, "finished")
     with pytest.raises(ProblemError, match="there is no run") as missing:
         service.run("aaaaaaaa/../x")
     assert (missing.value.status, missing.value.code) == (404, "no-such-run")
@@ -105,6 +123,10 @@ def test_events_continue_after_a_restart_and_end_with_the_service(served: Served
     served.start(served.address)
     rest = list(events)
     assert rest[-1].kind == "end" and rest[-1].data["state"] == "interrupted", rest
+    resumed = service.resume(run["id"], keys={"t": {"id": "unused", "secret": "by this target"}})
+    assert resumed["id"] == run["id"] and resumed["state"] in ("queued", "running")
+    service.stop(run["id"])
+    assert service.wait(run["id"], timeout=60)["state"] == "interrupted"
     served.kill()
     with pytest.raises(UnreachableError):
         service.run(run["id"])

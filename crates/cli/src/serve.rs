@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::Args;
 use database::DatabaseServer;
 use runner::StopReason;
-use service::{RequestPolicy, ServeOptions, Service, ServiceError, TokenDigest};
+use service::{RequestPolicy, ServeOptions, Service, ServiceError, ServiceTls, TokenDigest};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use units::Span;
 
@@ -26,8 +26,9 @@ use crate::messages::Messages;
 /// Open its address in a browser for the dashboard, or POST an experiment file to /api/v3/runs; watch
 /// /api/v3/runs/ID/events; read /api/v3/runs/ID/report. An experiment waits while another one uses one of its
 /// hosts. All results are kept in DIR/results.sqlite, for `manometer list --results`, `show`, `report` and
-/// `compare`; or, with --database, in a PostgreSQL database that several services share. On the loopback address no token is needed: every user of this machine can then use the service.
-/// There is no TLS: beyond a trusted network, put it behind a proxy or an SSH tunnel.
+/// `compare`; or, with --database, in a PostgreSQL database that several services share. On the loopback address no
+/// token is needed: every user of this machine can then use the service. With --tls, or a certificate from files,
+/// connections are encrypted.
 ///
 /// Experiments in requests see neither the environment nor the files of this host, except below each
 /// --allow-path.
@@ -57,6 +58,15 @@ pub struct ServeArguments {
     /// File with the token that every request must carry (Authorization: Bearer TOKEN)
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// Encrypt connections; without the next two options with a certificate that the first start creates in DIR
+    #[arg(long)]
+    tls: bool,
+    /// File with the certificate, in PEM, followed by those of its issuers; read again when it is renewed
+    #[arg(long, value_name = "FILE", requires = "key")]
+    certificate: Option<PathBuf>,
+    /// File with the certificate's private key, in PEM
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
     /// Where measurements are pushed
     #[command(flatten)]
     graphite: GraphiteArguments,
@@ -86,7 +96,7 @@ const LONGEST_PASSWORD: u64 = 4096;
 const EXAMPLES: &str = "\
 Examples:
   manometer serve --directory /var/lib/manometer
-  manometer serve --directory state --listen 0.0.0.0:5000 --token-file token --host-name lab.example
+  manometer serve --directory state --listen 0.0.0.0:5000 --tls --token-file token --host-name lab.example
   manometer serve --directory state --allow-path /mnt/scratch
   manometer serve --directory state --database postgres://lab@db.example/lab --database-password-file pw
 
@@ -109,6 +119,12 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
         path.canonicalize()
             .map_err(|error| ServiceError::Usage(format!("--allow-path {}: {error}", path.display())))?;
     }
+    let database = database(&arguments)?;
+    let tls = match (arguments.certificate, arguments.key) {
+        (Some(certificate), Some(key)) => ServiceTls::Files { certificate, key },
+        _ if arguments.tls => ServiceTls::SelfSigned,
+        _ => ServiceTls::Off,
+    };
     let storperf_sample = match arguments.storperf_sample.parse() {
         Ok(Span(sample)) if sample >= Duration::from_secs(1) => sample,
         _ => {
@@ -118,7 +134,6 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
             )));
         }
     };
-    let database = database(&arguments)?;
     let failure = |error: std::io::Error| ServiceError::Failure(format!("signals cannot be caught: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(failure)?;
     let signals = {
@@ -131,6 +146,7 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
         directory: arguments.directory,
         database,
         token,
+        tls,
         host_names: arguments.host_names,
         policy: RequestPolicy {
             paths: arguments.allow_paths,
@@ -142,7 +158,18 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
         graphite: arguments.graphite.options(),
         notes: Arc::new(move |line| notes.note(line)),
     })?;
-    messages.note(&format!("listening on http://{}", service.address()));
+    match service.fingerprint() {
+        Some(fingerprint) => messages.note(&format!(
+            "listening on https://{} (certificate: SHA-256 {fingerprint})",
+            service.address()
+        )),
+        None => {
+            if !service.address().ip().is_loopback() {
+                messages.note("the network can read tokens and results; next: --tls encrypts connections");
+            }
+            messages.note(&format!("listening on http://{}", service.address()));
+        }
+    }
     let service = Arc::new(service);
     runtime.block_on(until_ended(&service, signals, messages)).map_err(failure)
 }

@@ -11,7 +11,7 @@ use run_support::{Lab, names};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use store::{CellResult, State};
-use support::{Ended, Running, run, start, wait_until};
+use support::{Ended, Running, children, run, start, wait_until};
 
 const SIMULATED: &str = "
 targets: {t: 'sim:?latency=exponential:1ms&noise=5%'}
@@ -45,18 +45,6 @@ fn assert_clean(lab: &Lab) {
 
 fn journals_of_agents(lab: &Lab) -> Vec<String> {
     names(&lab.path(".local/state/manometer/journal"))
-}
-
-/// The child processes of a process.
-fn children(of: u32) -> Vec<Pid> {
-    let Ok(tasks) = std::fs::read_dir(format!("/proc/{of}/task")) else { return Vec::new() };
-    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok());
-    let mut found: Vec<Pid> = lists
-        .flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
-        .filter_map(|pid| Pid::from_raw(pid.parse().ok()?))
-        .collect();
-    found.sort_by_key(|pid| pid.as_raw_nonzero());
-    found
 }
 
 /// Kills one of the agents of a run whose first cell is being measured.

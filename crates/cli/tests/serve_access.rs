@@ -50,6 +50,26 @@ fn beyond_this_host_a_token_is_required() {
 }
 
 #[test]
+fn plain_requests_to_an_encrypted_service_are_told_so() {
+    let directory = directory();
+    let served = Served::start(&directory, &["--tls"]);
+    assert!(served.messages().contains("certificate: SHA-256 "), "{}", served.messages());
+    let answer = served.get("/api/v3/runs");
+    assert!(answer.status == 400 && answer.body.contains("https://"), "{answer:?}");
+    let state = directory.path().join("state");
+    drop(served);
+    for (flags, said) in [
+        (["--certificate", "a.pem"].as_slice(), "--key"),
+        (&["--certificate", "/nowhere/a.pem", "--key", "/nowhere/b.pem"], "/nowhere/a.pem"),
+    ] {
+        let mut serve = Command::new(env!("CARGO_BIN_EXE_manometer"));
+        let ended =
+            run(serve.args(["serve", "--listen", "127.0.0.1:0", "--directory"]).arg(&state).args(flags));
+        assert!(ended.code == Some(2) && ended.stderr.contains(said), "{ended:?}");
+    }
+}
+
+#[test]
 fn a_directory_has_one_service_and_no_other_readers() {
     let directory = directory();
     let state = directory.path().join("state");

@@ -5,15 +5,19 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
+mod resume_support;
+mod run_support;
 mod serve_support;
 mod support;
 
 use std::process::Command;
 
 use database::{Connection, DatabaseServer, params};
+use resume_support::{killed_and_resumed, resume};
 use rustix::process::Signal;
 use serde_json::Value;
 use serve_support::{Served, directory, state};
+use store::Store;
 use support::wait_until;
 use tempfile::TempDir;
 
@@ -36,6 +40,12 @@ fn password_file() -> String {
 
 fn start(directory: &TempDir) -> Served {
     Served::start(directory, &["--database", &url(), "--database-password-file", &password_file()])
+}
+
+/// How to log in to the server.
+fn server() -> DatabaseServer {
+    let password = std::fs::read_to_string(password_file()).unwrap();
+    DatabaseServer::new(&url(), Some(password.trim()), None).unwrap()
 }
 
 fn shown(served: &Served, run: &str) -> Value {
@@ -82,6 +92,18 @@ fn a_killed_service_marks_its_own_run_and_no_other_service_does() {
     }
     assert_eq!(shown(&other, &others)["state"], "running", "the other service's run goes on");
     assert!(!state(&here, "results.sqlite").exists() && !state(&here, "service.sqlite").exists());
+
+    // Its journal is in the directory of its service.
+    let refused = resume(&other, &run, "", "");
+    assert_eq!((refused.status, &*refused.problem()), (409, "another-service"));
+    assert_eq!(resume(&again, &run, "", "").status, 202);
+    assert!(again.events(&run, 0).any(|event| event.kind == "interval"), "it measures again");
+}
+
+#[test]
+fn a_run_of_a_killed_service_is_resumed_under_its_id() {
+    let flags = ["--database", &url(), "--database-password-file", &password_file()];
+    killed_and_resumed(&directory(), &flags, &|| Store::open_server(&server()).unwrap());
 }
 
 #[test]
@@ -91,8 +113,7 @@ fn a_run_survives_lost_connections_without_a_gap() {
     let run = served.run(LONG);
     served.wait_for_intervals(&run, 2);
     let password = std::fs::read_to_string(password_file()).unwrap();
-    let server = DatabaseServer::new(&url(), Some(password.trim()), None).unwrap();
-    let admin = Connection::open_server(&server, "manometer_results").unwrap();
+    let admin = Connection::open_server(&server(), "manometer_results").unwrap();
     let ended = admin
         .rows(
             "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity AS a

@@ -14,6 +14,7 @@ pub mod memcached;
 pub mod net;
 pub mod nfs;
 pub mod null;
+pub mod numbers;
 pub mod path_mtu;
 pub mod paths;
 mod payload;

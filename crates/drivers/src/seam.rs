@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use metrics::{ErrorKind, OpKind, PathFacts};
+use metrics::{ErrorKind, OpKind, PathFacts, ProcedureStats};
 use reactor::Reactor;
 
 use crate::{ConnectionFacts, Payload, ReconnectReason};
@@ -18,11 +18,12 @@ pub struct Op {
     pub commit: CommitKind,
     /// Number of the file or object, unique over all workers; the driver makes the name from it.
     pub object: u64,
-    /// Number of the second file or object, for operations on two; otherwise 0.
+    /// Number of the second file, for operations on two: the new name of a rename or link, the target of a symbolic
+    /// link. Otherwise 0.
     pub other: u64,
     /// First byte, for reads and writes.
     pub offset: u64,
-    /// Length in bytes, for reads, writes, puts and gets (the object's whole size).
+    /// Length in bytes, for reads, writes, puts and gets (the object's whole size); the new size, for truncates.
     pub len: u64,
     /// Which of the successive contents of the range is written or expected: it is an input to the payload, so that old
     /// data differs from new. Only the low 16 bits count. [`Op::ANY_GENERATION`] accepts any.
@@ -41,6 +42,13 @@ impl Op {
     #[must_use]
     pub const fn range(self, offset: u64, len: u64) -> Op {
         Op { offset, len, ..self }
+    }
+
+    /// The same operation with a second file.
+    #[inline]
+    #[must_use]
+    pub const fn other(self, other: u64) -> Op {
+        Op { other, ..self }
     }
 
     /// The same operation with content of this generation.
@@ -219,6 +227,11 @@ pub trait Session {
 
     /// The session's current facts about its connections.
     fn facts(&self) -> SessionFacts;
+
+    /// Visits the RPCs that the lane's last operation took, by procedure, once each. Only drivers of RPC protocols know
+    /// any.
+    #[inline]
+    fn visit_procedures(&self, _lane: u32, _visit: impl FnMut(&ProcedureStats)) {}
 
     /// True when the peer has ended the data, as a sender does by closing its connection: an operation that failed
     /// because of it is no error, and no further one can succeed.

@@ -152,7 +152,11 @@ pub(crate) async fn run<S: Session>(
         }
         budget -= 1;
         let start = std::mem::replace(&mut now, end);
-        let measured = shared.recorder.borrow_mut().record(&op, intended, start, end, &result);
+        let measured = {
+            let mut recorder = shared.recorder.borrow_mut();
+            session.visit_procedures(op.lane, |calls| recorder.called(op.kind, calls));
+            recorder.record(&op, intended, start, end, &result)
+        };
         if shared.tracer.is_some() {
             trace(shared, &op, (number, intended, start, end), measured, &result);
         }

@@ -73,6 +73,8 @@ impl Mix {
             // What is to be removed must be created first.
             let objects = matches!(self.data_set.shape(), DataShape::Objects { .. });
             kinds.push(if objects { OpKind::Put } else { OpKind::Create });
+            kinds.extend(self.has(OpKind::Rmdir).then_some(OpKind::Mkdir));
+            kinds.extend(self.has(OpKind::Readlink).then_some(OpKind::Symlink));
         }
         kinds
     }
@@ -119,14 +121,14 @@ impl Mix {
     fn kind_fault(&self) -> Option<&'static str> {
         let all = |has: fn(&OpShapes) -> bool| self.ops.iter().all(|op| has(&op.op.traits().of));
         match self.data_set.shape() {
-            DataShape::Files { .. } if !all(|of| of.files) => Some(
-                "files are read, written, trimmed, created, committed, looked at, listed and removed; not put, got or deleted",
-            ),
-            DataShape::Objects { .. } if !all(|of| of.objects) => Some(
-                "objects are read, put, got, looked at, listed and deleted; not written, created, committed or removed",
-            ),
+            DataShape::Files { .. } if !all(|of| of.files) => {
+                Some("files have no operations of objects: put, get and delete")
+            }
+            DataShape::Objects { .. } if !all(|of| of.objects) => {
+                Some("objects are read, put, got, statted, listed and deleted; nothing else")
+            }
             DataShape::Device { .. } if !all(|of| of.device) => {
-                Some("a device is read, written, trimmed, committed and looked at; nothing else")
+                Some("a device is read, written, trimmed, committed and statted; nothing else")
             }
             _ => None,
         }

@@ -205,7 +205,7 @@ impl StagePlan {
 
     /// The kinds of operations that it may execute.
     pub(crate) fn kinds(&self) -> Vec<OpKind> {
-        use OpKind::{Commit, Create, Get, Put, Read, Remove, Write};
+        use OpKind::{Commit, Create, Get, Put, Read, Remove, Rmdir, Write};
         let of = |shape: &DataShape, objects: OpKind, others: &[OpKind]| match shape {
             DataShape::Objects { .. } => vec![objects],
             DataShape::Files { .. } | DataShape::Device { .. } => others.to_vec(),
@@ -216,6 +216,7 @@ impl StagePlan {
                 of(&data_set.shape(), Get, &[Read])
             }
             StageWorkload::Fill { data_set, .. } => of(&data_set.shape(), Put, &[Write, Commit]),
+            StageWorkload::Visit { kind: Remove, .. } => vec![Remove, Rmdir],
             StageWorkload::Repeat { kind, .. } | StageWorkload::Visit { kind, .. } => vec![*kind],
             StageWorkload::Mix(mix) => mix.kinds(),
             StageWorkload::Job(load) => {

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use drivers::{Done, Op, OpError};
-use metrics::{ErrorKind, Interval, OpKind, OpStats};
+use metrics::{ErrorKind, Interval, OpKind, OpStats, ProcedureStats};
 
 use crate::samples::Samples;
 use crate::stage::Message;
@@ -127,6 +127,12 @@ impl<'a> Recorder<'a> {
             }
         }
         self.phase == Phase::Window
+    }
+
+    /// Counts RPCs of an operation that has ended and is recorded next.
+    #[inline]
+    pub(crate) fn called(&mut self, kind: OpKind, calls: &ProcedureStats) {
+        self.stats_of(kind).called(calls);
     }
 
     #[inline]

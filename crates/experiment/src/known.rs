@@ -182,7 +182,7 @@ pub(crate) const STAGES: &[Key] = &[
     key(
         "prepare",
         Choice(PREPARE),
-        "fill; keep for files with names; none if ops are only put, create, remove or delete and nothing is verified",
+        "fill; keep for files with names; none if ops only use what they create and nothing is verified",
         "fill: write every byte unless an earlier cell left this data set; fill_always: write it before every cell; \
          keep: use what is there; none: write nothing",
     ),

@@ -1,4 +1,4 @@
-//! Serves HTTP/1 connections: a bounded number of them, with deadlines.
+//! Serves HTTP/1 connections, plain or over TLS: a bounded number of them, with deadlines.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -11,11 +11,18 @@ use hyper::service::Service;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
 
 /// Maximum size of a request's head.
 const MAX_HEAD_BYTES: usize = 32 << 10;
+/// The first byte of a TLS connection: a handshake record (RFC 8446, section 5.1).
+const TLS_HANDSHAKE: u8 = 22;
+/// The answer to a client that speaks plain HTTP where TLS is expected.
+const USE_HTTPS: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n\
+    This address speaks TLS; next: use https:// instead of http://\n";
 
 /// What clients may take.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +39,7 @@ pub struct ConnectionLimits {
 pub async fn attend<S, B>(
     listener: TcpListener,
     limits: ConnectionLimits,
+    tls: Option<TlsAcceptor>,
     service: impl Fn(SocketAddr) -> S + Send + 'static,
 ) where
     S: Service<Request<Incoming>, Response = Response<B>> + Send + 'static,
@@ -50,25 +58,52 @@ pub async fn attend<S, B>(
             continue;
         };
         let Ok(local) = stream.local_addr() else { continue };
-        let conversation = converse(stream, limits, service(local));
+        prepare(&stream, limits);
+        let (tls, service) = (tls.clone(), service(local));
         tokio::spawn(async move {
-            conversation.await;
+            match tls {
+                None => converse(stream, limits, service).await,
+                Some(tls) => {
+                    // What fails here is the client's: it has no request that could be answered.
+                    if let Ok(Some(stream)) = tokio::time::timeout(limits.head, handshake(&tls, stream)).await
+                    {
+                        converse(stream, limits, service).await;
+                    }
+                }
+            }
             drop(permit);
         });
     }
 }
 
-async fn converse<S, B>(stream: TcpStream, limits: ConnectionLimits, service: S)
+fn prepare(stream: &TcpStream, limits: ConnectionLimits) {
+    let _ = stream.set_nodelay(true);
+    // Without it, a reader that stops reading would keep its connection for ever.
+    let unread_ms = u32::try_from(limits.unread.as_millis()).unwrap_or(u32::MAX);
+    let _ = sockopt::set_tcp_user_timeout(stream, unread_ms);
+}
+
+/// The encrypted connection; `None` if the client does not speak TLS or does not accept the certificate.
+async fn handshake(
+    tls: &TlsAcceptor,
+    mut stream: TcpStream,
+) -> Option<tokio_rustls::server::TlsStream<TcpStream>> {
+    let mut first = [0];
+    if stream.peek(&mut first).await.ok()? == 1 && first[0] != TLS_HANDSHAKE {
+        let _ = stream.write_all(USE_HTTPS).await;
+        let _ = stream.shutdown().await;
+        return None;
+    }
+    tls.accept(stream).await.ok()
+}
+
+async fn converse<S, B>(stream: impl AsyncRead + AsyncWrite + Unpin, limits: ConnectionLimits, service: S)
 where
     S: Service<Request<Incoming>, Response = Response<B>> + Send,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
     B: Body + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let _ = stream.set_nodelay(true);
-    // Without it, a reader that stops reading would keep its connection for ever.
-    let unread_ms = u32::try_from(limits.unread.as_millis()).unwrap_or(u32::MAX);
-    let _ = sockopt::set_tcp_user_timeout(&stream, unread_ms);
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)

@@ -62,7 +62,7 @@ impl MetricsListener {
             tokio::net::TcpListener::from_std(listener).map_err(unusable)?
         };
         let registry = Arc::new(registry);
-        runtime.spawn(attend(listener, LIMITS, move |local| {
+        runtime.spawn(attend(listener, LIMITS, None, move |local| {
             let registry = Arc::clone(&registry);
             service_fn(move |request| {
                 let response = answer(&request, local, &registry);

@@ -119,6 +119,9 @@ pub(crate) fn look(look: &mut Look) {
 fn stats(stats: &OpStats) -> Result<(), AgentFault> {
     counts(&[stats.ok, stats.bytes, stats.rpcs, stats.retries])?;
     counts(&stats.errors)?;
+    for procedure in &stats.procedures {
+        counts(&[procedure.calls, procedure.ok, procedure.errors, procedure.total_ns, procedure.max_ns])?;
+    }
     if stats.service.count() > stats.ok || stats.response().count() > stats.ok {
         return Err(AgentFault::TooManyLatencies);
     }

@@ -54,6 +54,74 @@ named! {
         Delete = "delete",
         /// Discard a range of a file or block device (hole punching, TRIM).
         Trim = "trim",
+        /// Check permissions (NFS ACCESS, faccessat).
+        Access = "access",
+        /// Set a file's permissions (NFS SETATTR, fchmodat).
+        Chmod = "chmod",
+        /// Set a file's size (NFS SETATTR, ftruncate).
+        Truncate = "truncate",
+        /// Rename a file.
+        Rename = "rename",
+        /// Give a file another name (a hard link).
+        Link = "link",
+        /// Create a symbolic link.
+        Symlink = "symlink",
+        /// Read a symbolic link.
+        Readlink = "readlink",
+        /// Create a directory.
+        Mkdir = "mkdir",
+        /// Remove a directory.
+        Rmdir = "rmdir",
+    }
+}
+
+named! {
+    /// A remote procedure that operations call, by the protocol's own name: NFSv3's.
+    RpcKind {
+        /// RFC 1813, section 3.3.0.
+        Null = "NULL",
+        /// RFC 1813, section 3.3.1.
+        Getattr = "GETATTR",
+        /// RFC 1813, section 3.3.2.
+        Setattr = "SETATTR",
+        /// RFC 1813, section 3.3.3.
+        Lookup = "LOOKUP",
+        /// RFC 1813, section 3.3.4.
+        Access = "ACCESS",
+        /// RFC 1813, section 3.3.5.
+        Readlink = "READLINK",
+        /// RFC 1813, section 3.3.6.
+        Read = "READ",
+        /// RFC 1813, section 3.3.7.
+        Write = "WRITE",
+        /// RFC 1813, section 3.3.8.
+        Create = "CREATE",
+        /// RFC 1813, section 3.3.9.
+        Mkdir = "MKDIR",
+        /// RFC 1813, section 3.3.10.
+        Symlink = "SYMLINK",
+        /// RFC 1813, section 3.3.11.
+        Mknod = "MKNOD",
+        /// RFC 1813, section 3.3.12.
+        Remove = "REMOVE",
+        /// RFC 1813, section 3.3.13.
+        Rmdir = "RMDIR",
+        /// RFC 1813, section 3.3.14.
+        Rename = "RENAME",
+        /// RFC 1813, section 3.3.15.
+        Link = "LINK",
+        /// RFC 1813, section 3.3.16.
+        Readdir = "READDIR",
+        /// RFC 1813, section 3.3.17.
+        Readdirplus = "READDIRPLUS",
+        /// RFC 1813, section 3.3.18.
+        Fsstat = "FSSTAT",
+        /// RFC 1813, section 3.3.19.
+        Fsinfo = "FSINFO",
+        /// RFC 1813, section 3.3.20.
+        Pathconf = "PATHCONF",
+        /// RFC 1813, section 3.3.21.
+        Commit = "COMMIT",
     }
 }
 

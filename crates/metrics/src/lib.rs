@@ -6,6 +6,7 @@ mod histogram;
 mod kind;
 mod latency_summary;
 mod path;
+mod procedure;
 mod series_point;
 mod stats;
 #[cfg(test)]
@@ -13,9 +14,10 @@ mod tests;
 mod traits;
 
 pub use histogram::{Histogram, HistogramError};
-pub use kind::{ErrorKind, OpKind};
+pub use kind::{ErrorKind, OpKind, RpcKind};
 pub use latency_summary::LatencySummary;
 pub use path::PathFacts;
+pub use procedure::ProcedureStats;
 pub use series_point::SeriesPoint;
 pub use stats::{Interval, OpStats};
 pub use traits::{OpChange, OpDirection, OpExtent, OpShapes, OpSubject, OpTraits};

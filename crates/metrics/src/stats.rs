@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{ErrorKind, Histogram, OpKind};
+use crate::{ErrorKind, Histogram, OpKind, ProcedureStats};
+
+/// Procedures that one kind of operation usually calls, at most.
+const PROCEDURES: usize = 4;
 
 /// Counters and histograms of one kind of operation over some span of time.
 ///
@@ -24,6 +27,9 @@ pub struct OpStats {
     pub rpcs: u64,
     /// Retransmitted RPCs and requests.
     pub retries: u64,
+    /// The RPCs by procedure, once each, where the driver distinguishes them.
+    #[serde(default)]
+    pub procedures: Vec<ProcedureStats>,
     /// Latency of successful operations from their actual start.
     pub service: Histogram,
     /// Latency from the intended start; `None` in a closed loop, where it equals `service`.
@@ -68,6 +74,15 @@ impl OpStats {
         self.rpcs = self.rpcs.saturating_add(other.rpcs);
         self.retries = self.retries.saturating_add(other.retries);
         self.service.merge(&other.service);
+        for procedure in other.procedures.iter().filter(|procedure| procedure.calls > 0) {
+            self.called(procedure);
+        }
+    }
+
+    /// Counts calls of a procedure.
+    #[inline]
+    pub fn called(&mut self, calls: &ProcedureStats) {
+        ProcedureStats::entry(&mut self.procedures, calls.procedure).merge(calls);
     }
 
     /// Resets everything, keeping the memory.
@@ -77,6 +92,7 @@ impl OpStats {
         self.bytes = 0;
         self.rpcs = 0;
         self.retries = 0;
+        self.procedures.clear();
         self.service.clear();
         if let Some(response) = &mut self.response {
             response.clear();
@@ -129,6 +145,7 @@ impl Interval {
         let room = || OpStats {
             service: Histogram::with_room(),
             response: open_loop.then(|| Box::new(Histogram::with_room())),
+            procedures: Vec::with_capacity(PROCEDURES),
             ..OpStats::default()
         };
         Interval { ops: kinds.iter().map(|kind| (*kind, room())).collect(), ..Interval::default() }

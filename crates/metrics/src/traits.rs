@@ -37,6 +37,8 @@ pub enum OpChange {
     Nothing,
     /// Only durability.
     Durability,
+    /// Attributes other than the size.
+    Attributes,
     /// The content of files or objects.
     Content,
     /// The set of files or objects.
@@ -196,7 +198,18 @@ const fn traits_of(kind: OpKind) -> OpTraits {
             OpTraits { extent: OpExtent::Names, subject: OpSubject::Nothing, of: FILES_AND_OBJECTS, ..LOOKS }
         }
         OpKind::Commit => OpTraits { changes: OpChange::Durability, of: FILES_AND_DEVICE, ..LOOKS },
-        OpKind::Create | OpKind::Remove => MAKES,
+        OpKind::Access => OpTraits { of: FILES, ..LOOKS },
+        OpKind::Chmod => OpTraits { changes: OpChange::Attributes, of: FILES, ..LOOKS },
+        OpKind::Truncate => OpTraits { changes: OpChange::Content, ..MAKES },
+        // Reading a symbolic link creates one if there is none.
+        OpKind::Create
+        | OpKind::Remove
+        | OpKind::Rename
+        | OpKind::Link
+        | OpKind::Symlink
+        | OpKind::Readlink
+        | OpKind::Mkdir
+        | OpKind::Rmdir => MAKES,
         OpKind::Delete => OpTraits { direction: Some(OpDirection::Trim), of: OBJECTS, ..MAKES },
     }
 }
@@ -211,21 +224,28 @@ mod tests {
 
     #[test]
     fn the_table_says_of_each_operation_what_it_is() {
-        use OpKind::{Commit, Create, Delete, Get, List, Put, Read, Remove, Stat, Trim, Write};
+        use OpKind::{
+            Access, Chmod, Commit, Create, Delete, Get, Link, List, Mkdir, Put, Read, Readlink, Remove,
+            Rename, Rmdir, Stat, Symlink, Trim, Truncate, Write,
+        };
+        let own = [Truncate, Rename, Link, Symlink, Readlink, Mkdir, Rmdir];
         assert_eq!(all(OpKind::reads), [Read, Get]);
         assert_eq!(all(OpKind::writes), [Write, Put]);
         assert_eq!(all(OpKind::moves_bytes), [Read, Write, Put, Get]);
         assert_eq!(all(OpKind::is_of_ranges), [Read, Write, Trim]);
         assert_eq!(all(OpKind::is_whole), [Put, Get]);
-        assert_eq!(all(OpKind::changes_data), [Write, Create, Remove, Put, Delete, Trim]);
-        assert_eq!(all(OpKind::makes_or_removes), [Create, Remove, Delete]);
-        assert_eq!(all(OpKind::needs_data), [Read, Write, Commit, Stat, Get, Trim]);
-        assert_eq!(all(OpKind::is_for_objects), [Put, Get, Delete]);
-        assert_eq!(all(OpKind::is_for_files), [Write, Create, Commit, Remove, Trim]);
         assert_eq!(
-            all(|kind| kind.traits().of.files),
-            [Read, Write, Create, Commit, Stat, Remove, List, Trim]
+            all(OpKind::changes_data),
+            [&[Write, Create, Remove, Put, Delete, Trim], &own[..]].concat()
         );
+        assert_eq!(all(OpKind::makes_or_removes), [&[Create, Remove, Delete], &own[..]].concat());
+        assert_eq!(all(OpKind::needs_data), [Read, Write, Commit, Stat, Get, Trim, Access, Chmod]);
+        assert_eq!(all(OpKind::is_for_objects), [Put, Get, Delete]);
+        let files = [&[Write, Create, Commit, Remove, Trim, Access, Chmod], &own[..]].concat();
+        assert_eq!(all(OpKind::is_for_files), files);
+        let files = [Read, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod];
+        assert_eq!(all(|kind| kind.traits().of.files), [&files, &own[..]].concat());
+        assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod]);
         assert_eq!(all(|kind| kind.traits().of.objects), [Read, Stat, Put, Get, List, Delete]);
         assert_eq!(all(|kind| kind.traits().of.device), [Read, Write, Commit, Stat, Trim]);
         assert_eq!(all(|kind| kind.traits().direction == Some(OpDirection::Trim)), [Delete, Trim]);

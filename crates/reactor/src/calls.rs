@@ -28,7 +28,23 @@ pub(crate) enum Call {
     /// statx(2).
     Stat { directory: RawFd, path: *const libc::c_char, flags: i32, mask: u32, into: *mut libc::statx },
     /// unlinkat(2).
-    Unlink { directory: RawFd, path: *const libc::c_char },
+    Unlink { directory: RawFd, path: *const libc::c_char, flags: i32 },
+    /// mkdirat(2).
+    MakeDirectory { directory: RawFd, path: *const libc::c_char, mode: libc::mode_t },
+    /// renameat(2), within a directory.
+    Rename { directory: RawFd, from: *const libc::c_char, to: *const libc::c_char },
+    /// linkat(2), within a directory.
+    Link { directory: RawFd, from: *const libc::c_char, to: *const libc::c_char },
+    /// symlinkat(2).
+    Symlink { directory: RawFd, path: *const libc::c_char, target: *const libc::c_char },
+    /// readlinkat(2).
+    ReadLink { directory: RawFd, path: *const libc::c_char, into: *mut u8, len: usize },
+    /// faccessat(2).
+    Access { directory: RawFd, path: *const libc::c_char, mode: i32 },
+    /// fchmodat(2).
+    SetMode { directory: RawFd, path: *const libc::c_char, mode: libc::mode_t },
+    /// ftruncate(2).
+    SetLength { fd: RawFd, len: u64 },
     /// getdents64(2).
     Entries { fd: RawFd, start: *mut u8, len: usize },
 }
@@ -78,7 +94,17 @@ impl Call {
                 Call::Stat { directory, path, flags, mask, into } => {
                     libc::statx(directory, path, flags, mask, into).into()
                 }
-                Call::Unlink { directory, path } => libc::unlinkat(directory, path, 0).into(),
+                Call::Unlink { directory, path, flags } => libc::unlinkat(directory, path, flags).into(),
+                Call::MakeDirectory { directory, path, mode } => libc::mkdirat(directory, path, mode).into(),
+                Call::Rename { directory, from, to } => libc::renameat(directory, from, directory, to).into(),
+                Call::Link { directory, from, to } => libc::linkat(directory, from, directory, to, 0).into(),
+                Call::Symlink { directory, path, target } => libc::symlinkat(target, directory, path).into(),
+                Call::ReadLink { directory, path, into, len } => {
+                    libc::readlinkat(directory, path, into.cast(), len) as i64
+                }
+                Call::Access { directory, path, mode } => libc::faccessat(directory, path, mode, 0).into(),
+                Call::SetMode { directory, path, mode } => libc::fchmodat(directory, path, mode, 0).into(),
+                Call::SetLength { fd, len } => libc::ftruncate64(fd, len as i64).into(),
                 Call::Entries { fd, start, len } => libc::syscall(libc::SYS_getdents64, fd, start, len),
             }
         }

@@ -1,6 +1,8 @@
-//! Opens, queries and removes files by name in a directory.
+//! Opens, queries and changes files by name in a directory.
 //!
 //! A name travels in a buffer, terminated by a zero byte, because the kernel may read it long after the caller is gone.
+
+mod names;
 
 use std::ffi::CStr;
 use std::io;
@@ -16,8 +18,9 @@ use crate::calls::Call;
 use crate::core::{Inner, Kernel};
 use crate::file::{File, FileOptions, by_thread, given_back, of};
 use crate::slots::Held;
+pub use names::SECOND_NAME_AT;
 
-/// Size of a buffer that holds a name, followed by the output of statx(2).
+/// Size of a buffer that holds a name, followed by the output of statx(2) or by a second name.
 pub const NAME_BUFFER: usize = 4096;
 /// Offset of statx(2)'s output in the buffer; names end before it.
 const STAT_AT: usize = 2048;
@@ -108,7 +111,7 @@ impl Directory {
                 uring.start(&self.inner, held, unlink).await
             }
             _ => {
-                let unlink = |held: &mut Held| Call::Unlink { directory, path: path_of(held) };
+                let unlink = |held: &mut Held| Call::Unlink { directory, path: path_of(held), flags: 0 };
                 by_thread(&self.inner, held, unlink).await
             }
         };

@@ -4,6 +4,8 @@
 //! the page cache with a plain system call, as io_uring itself would: that costs about half as much as an operation on
 //! a ring.
 
+mod set_len;
+
 use std::cell::Cell;
 use std::io;
 use std::ops::Range;

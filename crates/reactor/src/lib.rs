@@ -43,7 +43,7 @@ use std::time::Duration;
 pub use crate::buffer::Buffer;
 pub use crate::choice::{BackendChoice, Polling, UnknownBackend};
 pub use crate::completions::{Completer, Completions};
-pub use crate::directory::{Directory, NAME_BUFFER};
+pub use crate::directory::{Directory, NAME_BUFFER, SECOND_NAME_AT};
 pub use crate::file::{Durable, File, FileOptions, Space};
 pub use crate::signal::Signal;
 pub use crate::socket::{Device, SocketOptions, listening};

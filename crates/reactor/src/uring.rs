@@ -49,6 +49,8 @@ pub(crate) struct Uring {
     free_buffers: RefCell<Vec<u16>>,
     /// Whether the kernel can send from user pages without copying (`IORING_OP_SEND_ZC`, Linux 6.0).
     pub(crate) sends_zero_copy: bool,
+    /// Whether the kernel can create directories and links, and rename (Linux 5.15).
+    pub(crate) changes_names: bool,
     /// Whether to wait for several completions at once.
     batches: bool,
 }
@@ -62,7 +64,7 @@ impl Uring {
         let polling = choice.what_polls();
         let submitting = Polling { completions: false, ..polling };
         let main = Ring::open(submitting, None).map_err(|error| UringRefusal::kernel(&error))?;
-        let sends_zero_copy = probe(&main.ring.borrow())?;
+        let Supported { sends_zero_copy, changes_names } = probe(&main.ring.borrow())?;
         let polled = polling.completions.then(|| Ring::open(polling, Some(&main)));
         let polled = polled.transpose().map_err(|error| UringRefusal::polled(&error))?;
         let rings = || std::iter::once(&main).chain(&polled);
@@ -80,6 +82,7 @@ impl Uring {
             free_files: RefCell::new(free_files),
             free_buffers: RefCell::new(free_buffers),
             sends_zero_copy,
+            changes_names,
             batches: choice == BackendChoice::Batching,
         })
     }
@@ -265,8 +268,14 @@ impl Uring {
     }
 }
 
-/// Checks that the kernel supports the required operations; returns whether it can send without copying.
-fn probe(ring: &IoUring) -> Result<bool, UringRefusal> {
+/// What only newer kernels support.
+struct Supported {
+    sends_zero_copy: bool,
+    changes_names: bool,
+}
+
+/// Checks that the kernel supports the required operations; returns what else it supports.
+fn probe(ring: &IoUring) -> Result<Supported, UringRefusal> {
     let mut probe = Probe::new();
     ring.submitter().register_probe(&mut probe).map_err(|error| UringRefusal::kernel(&error))?;
     let needed = [
@@ -285,7 +294,12 @@ fn probe(ring: &IoUring) -> Result<bool, UringRefusal> {
     if !ring.params().is_feature_ext_arg() {
         return Err(UringRefusal::NoTimeout);
     }
-    Ok(probe.is_supported(opcode::SendZc::CODE))
+    let changing =
+        [opcode::MkDirAt::CODE, opcode::RenameAt::CODE, opcode::LinkAt::CODE, opcode::SymlinkAt::CODE];
+    Ok(Supported {
+        sends_zero_copy: probe.is_supported(opcode::SendZc::CODE),
+        changes_names: changing.iter().all(|code| probe.is_supported(*code)),
+    })
 }
 
 impl Drop for Uring {

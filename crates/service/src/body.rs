@@ -1,14 +1,15 @@
-//! Reads the experiment of a request: bounded in size and time.
+//! Reads the bodies of requests: bounded in size and time, and in what all of them take together.
 
 use std::collections::BTreeMap;
-use std::error::Error as _;
+use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
-use http_body_util::LengthLimitError;
+use http_body_util::BodyExt as _;
 use serde::Deserialize;
 use targets::AccessKey;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use utoipa::ToSchema;
 
 use crate::new_experiment::NewExperiment;
@@ -16,6 +17,9 @@ use crate::problem::Problem;
 
 /// Maximum size of a body: an experiment of the maximum size (1 MiB) with every other character escaped in JSON.
 const MAX_BYTES: usize = 2 << 20;
+
+/// Maximum size of all bodies that arrive or wait to be read.
+const MAX_TOTAL_BYTES: usize = 64 << 20;
 
 /// Maximum time for a body to arrive.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -42,6 +46,16 @@ pub(crate) struct JsonForm {
     keys: BTreeMap<String, KeyForm>,
 }
 
+/// The keys for the targets of an experiment that the service has.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = GivenKeys)]
+pub(crate) struct KeysForm {
+    /// Keys by the names of the targets. They stay in memory until the run ends.
+    #[serde(default)]
+    keys: BTreeMap<String, KeyForm>,
+}
+
 /// An access key.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -54,16 +68,33 @@ struct KeyForm {
     token: Option<String>,
 }
 
+/// What all bodies may take together. A body takes what has arrived of it, so slow clients hold little.
+#[derive(Clone)]
+pub(crate) struct BodyBudget(Arc<Semaphore>);
+
+impl Default for BodyBudget {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MAX_TOTAL_BYTES)))
+    }
+}
+
+/// What one body takes, for as long as it is held.
+pub(crate) type HeldBytes = Option<OwnedSemaphorePermit>;
+
 /// Reads the body of a request with an experiment.
 ///
 /// # Errors
-/// It is too large, too slow, of another type, or malformed.
-pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<NewExperiment, Problem> {
+/// It is too large, too slow, of another type, or malformed, or there are too many others.
+pub(crate) async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    budget: &BodyBudget,
+) -> Result<(NewExperiment, HeldBytes), Problem> {
     let json = is_json(headers)?;
-    let bytes = bytes(headers, body).await?;
+    let (bytes, held) = bytes(headers, body, budget).await?;
     if !json {
         let text = experiment::decode("experiment", &bytes).map_err(Problem::faults)?;
-        return Ok(NewExperiment::of(text.to_owned()));
+        return Ok((NewExperiment::of(text.to_owned()), held));
     }
     // An error names the position and what was expected; with a wrong type it may quote a value, so a secret.
     let form: JsonForm = serde_json::from_slice(&bytes).map_err(|error| {
@@ -74,46 +105,100 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<NewExperimen
         );
         Problem::bad_request("json", detail)
     })?;
-    let keys = form.keys.into_iter().map(|(target, key)| {
+    Ok((NewExperiment { keys: access_keys(form.keys), ..NewExperiment::of(form.experiment) }, held))
+}
+
+fn access_keys(keys: BTreeMap<String, KeyForm>) -> BTreeMap<String, AccessKey> {
+    let keys = keys.into_iter().map(|(target, key)| {
         let KeyForm { id, secret, token } = key;
         (target, AccessKey { id, secret, token })
     });
-    Ok(NewExperiment { keys: keys.collect(), ..NewExperiment::of(form.experiment) })
+    keys.collect()
+}
+
+/// Reads the body of a request that may bring keys for an experiment: JSON, or empty.
+///
+/// # Errors
+/// It is too large, too slow, of another type, or malformed, or there are too many others.
+pub(crate) async fn keys(
+    headers: &HeaderMap,
+    body: Body,
+    budget: &BodyBudget,
+) -> Result<BTreeMap<String, AccessKey>, Problem> {
+    let (bytes, _held) = json(headers, body, budget).await?;
+    if bytes.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    // As above: an error may quote a secret.
+    let form: KeysForm = serde_json::from_slice(&bytes).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let detail = format!(
+            "line {line}, column {column} of the body: not the expected JSON; next: send nothing, or {{\"keys\": \
+             {{\"TARGET\": {{\"id\": …, \"secret\": …}}}}}}"
+        );
+        Problem::bad_request("json", detail)
+    })?;
+    Ok(access_keys(form.keys))
 }
 
 /// Reads the body of a request that is JSON, as its type must say, or empty.
 ///
 /// # Errors
-/// It is too large, too slow, or of another type.
-pub(crate) async fn json(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+/// It is too large, too slow, or of another type, or there are too many others.
+pub(crate) async fn json(
+    headers: &HeaderMap,
+    body: Body,
+    budget: &BodyBudget,
+) -> Result<(Vec<u8>, HeldBytes), Problem> {
     if headers.contains_key(header::CONTENT_TYPE) && !is_json(headers)? {
         let detail = "the body of this request is JSON; next: send Content-Type: application/json";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content-type", detail));
     }
-    let bytes = bytes(headers, body).await?;
-    match headers.contains_key(header::CONTENT_TYPE) || bytes.is_empty() {
-        true => Ok(bytes),
-        false => is_json(headers).map(|_| bytes),
+    let (bytes, held) = bytes(headers, body, budget).await?;
+    if !bytes.is_empty() {
+        is_json(headers)?;
     }
+    Ok((bytes, held))
 }
 
-async fn bytes(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+async fn bytes(
+    headers: &HeaderMap,
+    body: Body,
+    budget: &BodyBudget,
+) -> Result<(Vec<u8>, HeldBytes), Problem> {
     let declared = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     if declared.is_some_and(|bytes: u64| bytes > MAX_BYTES as u64) {
         return Err(too_large());
     }
-    let read = tokio::time::timeout(DEADLINE, axum::body::to_bytes(body, MAX_BYTES)).await;
-    match read {
-        Err(_) => {
-            let detail = format!("the body did not arrive within {} s", DEADLINE.as_secs());
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "slow-body", detail))
+    tokio::time::timeout(DEADLINE, collect(body, budget)).await.unwrap_or_else(|_| {
+        let detail = format!("the body did not arrive within {} s", DEADLINE.as_secs());
+        Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "slow-body", detail))
+    })
+}
+
+async fn collect(mut body: Body, budget: &BodyBudget) -> Result<(Vec<u8>, HeldBytes), Problem> {
+    let (mut bytes, mut held): (Vec<u8>, HeldBytes) = (Vec::new(), None);
+    while let Some(frame) = body.frame().await {
+        let frame =
+            frame.map_err(|error| Problem::bad_request("body", format!("the body broke off: {error}")))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.len() > MAX_BYTES {
+            return Err(too_large());
         }
-        Ok(Err(error)) if error.source().is_some_and(|cause| cause.is::<LengthLimitError>()) => {
-            Err(too_large())
+        let more = u32::try_from(data.len()).unwrap_or(u32::MAX);
+        let more = Arc::clone(&budget.0).try_acquire_many_owned(more).map_err(|_| busy())?;
+        match &mut held {
+            None => held = Some(more),
+            Some(held) => held.merge(more),
         }
-        Ok(Err(error)) => Err(Problem::bad_request("body", format!("the body broke off: {error}"))),
-        Ok(Ok(bytes)) => Ok(bytes),
+        bytes.extend_from_slice(&data);
     }
+    Ok((bytes, held))
+}
+
+fn busy() -> Problem {
+    let detail = "too many requests with large bodies are under way; next: repeat this one later";
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
 }
 
 fn too_large() -> Problem {
@@ -136,5 +221,23 @@ fn is_json(headers: &HeaderMap) -> Result<bool, Problem> {
                 "Content-Type {kind:?} is not supported; next: send application/yaml or application/json"
             ),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn bodies_together_take_no_more_than_the_budget() {
+        let budget = BodyBudget(Arc::new(Semaphore::new(10)));
+        let (bytes, held) = collect(Body::from("123456"), &budget).await.unwrap();
+        assert_eq!(bytes, b"123456");
+        let refused = collect(Body::from("12345"), &budget).await.unwrap_err();
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        drop(held);
+        let (_, held) = collect(Body::from("1234567890"), &budget).await.unwrap();
+        assert!(held.is_some());
+        assert!(collect(Body::empty(), &budget).await.unwrap().1.is_none());
     }
 }

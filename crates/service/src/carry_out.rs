@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use database::DatabaseServer;
 use exporters::{CurrentRun, GraphitePush};
 use provision::RunId;
 use runner::bottleneck::own_host;
@@ -13,11 +12,13 @@ use runner::{Events, RunError, RunOptions, RunOutcome, StopToken};
 use store::State;
 
 use crate::database::AskedState;
+use crate::event::{MessageEvent, MessageSeverity};
 use crate::event_log::EventLog;
 use crate::new_experiment::RunSecrets;
 use crate::observer::Observer;
 use crate::options::RequestPolicy;
 use crate::policy;
+use crate::stored_results::StoredResults;
 
 /// What a run needs from the service.
 pub(crate) struct Task {
@@ -48,33 +49,36 @@ pub(crate) struct Place<'a> {
     pub directory: &'a Path,
     /// What requests may use of this host.
     pub policy: &'a RequestPolicy,
-    /// Where results are stored, instead of in the directory.
-    pub database: Option<&'a DatabaseServer>,
+    /// Where results are stored.
+    pub results: &'a StoredResults,
     /// The operator's options for ssh.
     pub ssh_options: &'a [String],
 }
 
-/// The file names below the service's directory.
-pub(crate) const RESULTS: &str = "results.sqlite";
-/// The journals.
+/// The directory of the journals, below the service's directory.
 pub(crate) const JOURNAL: &str = "journal";
 
-/// Executes a run; returns how it ended, and why if not as planned.
+/// Executes a run, from its start or from where an earlier attempt ended; returns how it ended, and why if not as planned.
 pub(crate) fn carry_out(task: Task, place: &Place<'_>) -> (AskedState, Option<String>) {
-    let stop = task.stop.clone();
+    let (id, stop, log) = (task.id.clone(), task.stop.clone(), Arc::clone(&task.log));
     // A defect in one run must not leave its hosts occupied for ever.
-    match catch_unwind(AssertUnwindSafe(|| execute(task, place))) {
-        Ok(Ok(outcome)) => ended(&outcome),
+    let (state, reason) = match catch_unwind(AssertUnwindSafe(|| execute(task, place))) {
+        Ok(Ok(outcome)) => return ended(&outcome),
         Ok(Err(error)) => {
             let state = if stop.is_requested() { AskedState::Interrupted } else { AskedState::Failed };
-            (state, Some(error.to_string()))
+            (state, error.to_string())
         }
-        Err(_) => (AskedState::Failed, Some("the run failed by a defect of the service".to_owned())),
+        Err(_) => (AskedState::Failed, "the run failed by a defect of the service".to_owned()),
+    };
+    // A run that could not be resumed has results, and can be resumed later.
+    if let Err(error) = place.results.interrupt(&id) {
+        log.add("message", &MessageEvent { severity: MessageSeverity::Error, text: &error.to_string() });
     }
+    (state, Some(reason))
 }
 
 fn execute(task: Task, place: &Place<'_>) -> Result<RunOutcome, RunError> {
-    let Place { directory, database, policy, ssh_options } = *place;
+    let Place { directory, results, policy, ssh_options } = *place;
     // The policy applies when a run starts: it may have changed while the run waited, and so may links in paths.
     let plan =
         policy::plan(&task.experiment, policy).map_err(|faults| RunError::Usage(faults.to_string()))?;
@@ -87,8 +91,8 @@ fn execute(task: Task, place: &Place<'_>) -> Result<RunOutcome, RunError> {
         login,
         destroy: task.overwrites.into_iter().collect(),
         id: Some(id),
-        results: Some(directory.join(RESULTS)),
-        database: database.cloned(),
+        results: Some(results.file().to_owned()),
+        database: results.server().cloned(),
         journal: Some(directory.join(JOURNAL)),
         command: "manometer serve".to_owned(),
         ..RunOptions::new(directory.to_owned())
@@ -101,7 +105,12 @@ fn execute(task: Task, place: &Place<'_>) -> Result<RunOutcome, RunError> {
     if let Some(graphite) = &task.graphite {
         observers.push(Arc::new(graphite.observe(&task.id, &plan, &own_host())));
     }
-    runner::run(plan, &options, Arc::new(observers), &task.stop, Arc::new(keys))
+    // What is stored of it comes from an earlier attempt.
+    let begun = match results.run(&task.id).map_err(|error| RunError::Failure(error.to_string()))? {
+        Some(_) => runner::resume(&task.id, None, &options, &observers)?,
+        None => runner::new_run(plan, &options)?,
+    };
+    runner::execute(begun, &options, Arc::new(observers), &task.stop, Arc::new(keys))
 }
 
 fn ended(outcome: &RunOutcome) -> (AskedState, Option<String>) {

@@ -56,7 +56,7 @@ pub(crate) enum AskedState {
     Running,
     /// It ran to its end.
     Finished,
-    /// It ended early: by a request, or with the service.
+    /// It ended early: by a request, or with the service. It can be resumed.
     Interrupted,
     /// It could not run.
     Failed,
@@ -98,7 +98,7 @@ pub(crate) struct AskedRun {
     /// When it was posted.
     #[schema(value_type = String, format = DateTime)]
     pub asked: Timestamp,
-    /// When it started.
+    /// When it started, for the first time if it was resumed.
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     pub started: Option<Timestamp>,
     /// When it ended.
@@ -187,10 +187,18 @@ impl Database {
         Ok(())
     }
 
-    /// Marks a queued run as running.
+    /// Marks a queued run as running. A resumed run keeps its first start, as in the results.
     pub(crate) fn begin(&self, id: &str, at: Timestamp) -> Result<(), DatabaseError> {
-        let set = "UPDATE runs SET state = 'running', started = ?2 WHERE id = ?1 AND state = 'queued'";
+        let set = "UPDATE runs SET state = 'running', started = COALESCE(started, ?2)
+             WHERE id = ?1 AND state = 'queued'";
         self.connection.execute(set, params![id, at.to_string()]).map(|_| ())
+    }
+
+    /// Puts a run that did not finish back into the queue; false if it is not such a run.
+    pub(crate) fn requeue(&self, id: &str, has_keys: bool) -> Result<bool, DatabaseError> {
+        let set = "UPDATE runs SET state = 'queued', reason = NULL, finished = NULL, has_keys = ?2
+             WHERE id = ?1 AND state IN ('interrupted', 'failed')";
+        self.connection.execute(set, params![id, has_keys]).map(|changed| changed > 0)
     }
 
     /// Marks a run as ended.

@@ -22,10 +22,12 @@ mod queue;
 mod server;
 mod server_id;
 mod service;
+mod stored_results;
 mod storperf;
+mod tls;
 mod token;
 
-pub use api::openapi_json;
-pub use options::{Notes, RequestPolicy, ServeOptions, ServiceError};
+pub use api::{openapi_json, storperf_openapi_json};
+pub use options::{Notes, RequestPolicy, ServeOptions, ServiceError, ServiceTls};
 pub use service::Service;
 pub use token::TokenDigest;

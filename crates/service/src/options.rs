@@ -23,6 +23,8 @@ pub struct ServeOptions {
     pub database: Option<DatabaseServer>,
     /// The token that every request must carry; required unless the address is a loopback one.
     pub token: Option<TokenDigest>,
+    /// How connections are encrypted.
+    pub tls: ServiceTls,
     /// Names under which the service may be addressed, besides its own addresses and `localhost`.
     pub host_names: Vec<String>,
     /// What experiments in requests may use of this host.
@@ -35,6 +37,23 @@ pub struct ServeOptions {
     pub graphite: Option<GraphiteOptions>,
     /// Where the service reports what happens to it.
     pub notes: Notes,
+}
+
+/// How a service encrypts its connections.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ServiceTls {
+    /// Not at all.
+    #[default]
+    Off,
+    /// With a certificate that the first start creates in the service's directory: `certificate.pem` and `key.pem`.
+    SelfSigned,
+    /// With a certificate from files in PEM; a renewed one is used within a minute.
+    Files {
+        /// The certificate, followed by those of its issuers.
+        certificate: PathBuf,
+        /// Its private key.
+        key: PathBuf,
+    },
 }
 
 /// What the queue needs of these.

@@ -1,21 +1,22 @@
 //! The runs of a service: a queue per set of hosts, those under way, and the events of the recent ones.
 
+mod resume;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use database::{DatabaseCause, DatabaseError, DatabaseServer};
+use database::{DatabaseCause, DatabaseError};
 use exporters::{CurrentRun, GraphitePush};
 use provision::RunId;
 use reactor::clock::now_ns;
 use runner::progress::SharedProgress;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
-use store::{State, Store, StoreError};
 
-use crate::carry_out::{self, JOURNAL, Place, RESULTS, Task};
+use crate::carry_out::{self, Place, Task};
 use crate::database::{AskedRun, AskedState, Database, NewRun};
 use crate::event::StateEvent;
 use crate::event_log::EventLog;
@@ -25,6 +26,7 @@ use crate::options::{QueueSettings, RequestPolicy};
 use crate::policy;
 use crate::problem::Problem;
 use crate::server_id::{ServerIdError, server_id};
+use crate::stored_results::StoredResults;
 use crate::storperf::{GroupBook, StorperfJob};
 
 /// Maximum number of runs that wait.
@@ -46,8 +48,7 @@ pub(crate) struct RunQueue {
     storperf_sample: Duration,
     messages: Arc<MessageLog>,
     groups: Mutex<GroupBook>,
-    /// Where several services share their results.
-    server: Option<DatabaseServer>,
+    results: StoredResults,
     /// Receives the measurements of all runs.
     graphite: Option<Arc<GraphitePush>>,
     database: Mutex<Database>,
@@ -74,6 +75,22 @@ impl Shared {
         // Those that wait, run, or ended recently have a log each.
         self.logs.len().saturating_sub(self.running.len() + self.ended.len())
     }
+
+    /// Whether one more run may wait.
+    ///
+    /// # Errors
+    /// The service is ending, or the queue is full.
+    fn admit(&self) -> Result<(), Problem> {
+        let unavailable =
+            |detail: &str| Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail));
+        if self.closing {
+            return unavailable("the service is ending");
+        }
+        if self.queued() >= MAX_QUEUED {
+            return unavailable("the queue is full; next: try again when runs have ended");
+        }
+        Ok(())
+    }
 }
 
 struct Running {
@@ -99,7 +116,7 @@ pub(crate) enum QueueError {
 /// A run that was posted.
 pub(crate) struct Posted {
     pub run: AskedRun,
-    /// False if an earlier request with the same idempotency key posted it.
+    /// False if an earlier request posted or resumed it.
     pub new: bool,
 }
 
@@ -129,7 +146,7 @@ impl RunQueue {
             ssh_options: settings.ssh_options,
             storperf_sample: settings.storperf_sample,
             messages,
-            server,
+            results: StoredResults::new(directory, server),
             groups: Mutex::default(),
             graphite: settings.graphite,
             database: Mutex::new(database),
@@ -138,40 +155,6 @@ impl RunQueue {
         };
         queue.recover()?;
         Ok(Arc::new(queue))
-    }
-
-    fn recover(&self) -> Result<(), DatabaseError> {
-        let database = self.database();
-        for run in database.in_state(AskedState::Running)? {
-            let journal = self.directory.join(JOURNAL);
-            let left = match journal.join(format!("{}.jsonl", run.id)).exists() {
-                true => format!(
-                    "; next: `manometer cleanup --journal-dir {}` removes what it left",
-                    journal.display()
-                ),
-                false => String::new(),
-            };
-            let reason = format!("the service ended while it ran{left}");
-            self.messages.add(&format!("run {} of {}: interrupted: {reason}", run.id, run.name));
-            database.end(&run.id, AskedState::Interrupted, Some(&reason), now())?;
-            // Absent if the run had not begun to measure.
-            if let Ok(Some(store)) = self.results()
-                && store.run(&run.id).is_ok_and(|record| record.state == State::Running)
-                && let Err(error) = store.finish_run(&run.id, State::Interrupted, now())
-            {
-                self.messages.add(&error.to_string());
-            }
-        }
-        for run in database.in_state(AskedState::Queued)? {
-            if run.has_keys {
-                let reason =
-                    "the service ended before it started, and secrets are not kept; next: post it again";
-                database.end(&run.id, AskedState::Interrupted, Some(reason), now())?;
-            } else {
-                self.shared().logs.insert(run.id, new_log());
-            }
-        }
-        Ok(())
     }
 
     fn database(&self) -> MutexGuard<'_, Database> {
@@ -216,20 +199,9 @@ impl RunQueue {
         self.database().storperf_jobs(limit).map_err(Problem::internal)
     }
 
-    /// The results of all runs; `None` while there are none.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub(crate) fn results(&self) -> Result<Option<Store>, StoreError> {
-        let opened = match &self.server {
-            Some(server) => Store::open_server(server),
-            None => Store::open_existing(&self.directory.join(RESULTS)),
-        };
-        match opened {
-            Ok(store) => Ok(Some(store)),
-            Err(StoreError::Missing(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
+    /// The results of all runs.
+    pub(crate) fn results(&self) -> &StoredResults {
+        &self.results
     }
 
     /// Adds an experiment to the queue, unless a request with the same idempotency key did.
@@ -254,14 +226,7 @@ impl RunQueue {
             }
             return Ok(Posted { run, new: false });
         }
-        let unavailable =
-            |detail: &str| Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail));
-        if shared.closing {
-            return unavailable("the service is ending");
-        }
-        if shared.queued() >= MAX_QUEUED {
-            return unavailable("the queue is full; next: try again when runs have ended");
-        }
+        shared.admit()?;
         let (id, hosts) = (RunId::random().to_string(), policy::hosts(&plan));
         let storperf = given.storperf.as_ref().and_then(|job| serde_json::to_string(job).ok());
         let new = NewRun {
@@ -350,10 +315,18 @@ impl RunQueue {
                 false => running.stop.finish(StopReason::Caller),
                 true => running.stop.stop(StopReason::Caller),
             }
-        } else if self.own(id)?.state == AskedState::Queued {
-            let reason = "taken from the queue by a request";
-            self.database().end(id, AskedState::Cancelled, Some(reason), now()).map_err(broken)?;
-            conclude(&mut shared, id, AskedState::Cancelled, Some(reason));
+        } else {
+            let run = self.own(id)?;
+            if run.state == AskedState::Queued {
+                let (state, reason) = match run.started {
+                    None => (AskedState::Cancelled, "taken from the queue by a request"),
+                    Some(_) => {
+                        (AskedState::Interrupted, "taken from the queue by a request; next: resume it")
+                    }
+                };
+                self.database().end(id, state, Some(reason), now()).map_err(broken)?;
+                conclude(&mut shared, id, state, Some(reason));
+            }
         }
         drop(shared);
         self.run(id)
@@ -410,7 +383,7 @@ impl RunQueue {
         let started = thread.spawn(move || {
             let place = Place {
                 directory: &queue.directory,
-                database: queue.server.as_ref(),
+                results: &queue.results,
                 policy: &queue.policy,
                 ssh_options: &queue.ssh_options,
             };

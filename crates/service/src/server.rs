@@ -10,6 +10,7 @@ use hyper::body::Incoming;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 use crate::access::LocalAddress;
 
@@ -18,7 +19,7 @@ const LIMITS: ConnectionLimits =
     ConnectionLimits { connections: 512, head: Duration::from_secs(15), unread: Duration::from_secs(60) };
 
 /// Accepts connections for as long as the runtime lives.
-pub(crate) async fn attend(listener: TcpListener, router: Router) {
+pub(crate) async fn attend(listener: TcpListener, router: Router, tls: Option<TlsAcceptor>) {
     let service = move |local| {
         let router = router.clone();
         service_fn(move |mut request: Request<Incoming>| {
@@ -26,5 +27,5 @@ pub(crate) async fn attend(listener: TcpListener, router: Router) {
             TowerToHyperService::new(router.clone()).call(request.map(Body::new))
         })
     };
-    exporters::attend(listener, LIMITS, service).await;
+    exporters::attend(listener, LIMITS, tls, service).await;
 }

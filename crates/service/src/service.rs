@@ -17,6 +17,7 @@ use crate::api;
 use crate::options::{Notes, QueueSettings, ServeOptions, ServiceError};
 use crate::queue::RunQueue;
 use crate::server;
+use crate::tls::Identity;
 
 /// Threads for requests; runs have their own.
 const THREADS: usize = 2;
@@ -30,6 +31,7 @@ const GRAPHITE_FAREWELL: Duration = Duration::from_secs(5);
 /// A running service. Dropping it ends its connections; [`Service::close`] and [`Service::wait`] end its runs first.
 pub struct Service {
     address: SocketAddr,
+    fingerprint: Option<String>,
     queue: Arc<RunQueue>,
     graphite: Option<Arc<GraphitePush>>,
     notes: Notes,
@@ -54,6 +56,8 @@ impl Service {
         let lock = take(&options.directory)?;
         let directory =
             options.directory.canonicalize().map_err(|error| failure(&options.directory, &error))?;
+        let tls =
+            Identity::open(&options.tls, &directory, options.listen, &options.host_names, &options.notes)?;
         let listener = TcpListener::bind(options.listen).and_then(|listener| {
             listener.set_nonblocking(true)?;
             Ok((listener.local_addr()?, listener))
@@ -93,14 +97,25 @@ impl Service {
             RunQueue::open(&directory, settings).map_err(|error| ServiceError::Failure(error.to_string()))?;
         let host_names = options.host_names.iter().map(|name| name.to_ascii_lowercase()).collect();
         let access = Access { token: options.token, host_names };
-        runtime.spawn(server::attend(listener, api::router(Arc::clone(&queue), Arc::new(access))));
+        let router = api::router(Arc::clone(&queue), Arc::new(access));
+        let acceptor = tls.as_ref().map(|identity| identity.acceptor.clone());
+        let fingerprint = tls.as_ref().map(|identity| identity.fingerprint.clone());
+        runtime.spawn(server::attend(listener, router, acceptor));
+        if let Some(identity) = tls {
+            runtime.spawn(identity.renew());
+        }
         queue.start_ready();
-        Ok(Self { address, queue, graphite, notes, runtime: Some(runtime), _lock: lock })
+        Ok(Self { address, fingerprint, queue, graphite, notes, runtime: Some(runtime), _lock: lock })
     }
 
     /// The listening address.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// SHA-256 of the certificate with which it listens; `None` without TLS.
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.fingerprint.as_deref()
     }
 
     /// Starts no further runs and ends those under way: with their current interval, or at once. What waits in the queue

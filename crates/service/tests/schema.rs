@@ -1,4 +1,4 @@
-//! The checked-in OpenAPI document is the one that the code generates.
+//! The checked-in OpenAPI documents are those that the code generates.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use std::collections::BTreeSet;
@@ -6,22 +6,29 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-fn file() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/openapi-v3.json")
+/// Each document with its file.
+fn documents() -> [(PathBuf, String); 2] {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+    [
+        (directory.join("openapi-v3.json"), service::openapi_json()),
+        (directory.join("openapi-storperf.json"), service::storperf_openapi_json()),
+    ]
 }
 
 #[test]
-fn the_checked_in_document_is_up_to_date() {
-    let made = service::openapi_json();
-    if std::env::var_os("MANOMETER_UPDATE_SCHEMA").is_some() {
-        std::fs::write(file(), made).unwrap();
-        return;
+fn the_checked_in_documents_are_up_to_date() {
+    for (file, made) in documents() {
+        if std::env::var_os("MANOMETER_UPDATE_SCHEMA").is_some() {
+            std::fs::write(file, made).unwrap();
+            continue;
+        }
+        let kept = std::fs::read_to_string(&file).unwrap();
+        assert!(
+            kept == made,
+            "run with MANOMETER_UPDATE_SCHEMA=1 to regenerate {}, and look at the difference",
+            file.display()
+        );
     }
-    let kept = std::fs::read_to_string(file()).unwrap();
-    assert!(
-        kept == made,
-        "run with MANOMETER_UPDATE_SCHEMA=1 to regenerate schemas/openapi-v3.json, and look at the difference"
-    );
 }
 
 /// Every `$ref` below a value.
@@ -38,9 +45,14 @@ fn references(value: &Value, found: &mut BTreeSet<String>) {
 
 #[test]
 fn every_reference_has_a_schema_and_every_error_is_a_problem() {
-    let document: Value = serde_json::from_str(&service::openapi_json()).unwrap();
+    for (_, document) in documents() {
+        check(&serde_json::from_str(&document).unwrap());
+    }
+}
+
+fn check(document: &Value) {
     let mut named = BTreeSet::new();
-    references(&document, &mut named);
+    references(document, &mut named);
     for reference in &named {
         let found = document.pointer(reference.strip_prefix('#').unwrap());
         let found = found.unwrap_or_else(|| panic!("{reference} is not defined"));

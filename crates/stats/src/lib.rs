@@ -37,7 +37,7 @@ pub use compare::*;
 pub use estimate::{estimate, estimate_of_repetitions};
 pub use monitor::*;
 pub use network::*;
-pub use op_summary::OpSummary;
+pub use op_summary::{OpSummary, ProcedureSummary};
 pub use outcome::*;
 pub use run_trend::{RunTrend, run_trend};
 pub use scale::*;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use metrics::{ErrorKind, LatencySummary, OpKind};
+use metrics::{ErrorKind, LatencySummary, OpKind, ProcedureStats, RpcKind};
 use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
@@ -24,6 +24,9 @@ pub struct OpSummary {
     pub rpcs: u64,
     /// Retransmitted RPCs.
     pub retries: u64,
+    /// RPCs by procedure, where the driver distinguishes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub procedures: Vec<ProcedureSummary>,
     /// Bytes per second.
     pub bytes_per_s: Estimate,
     /// Successful operations per second.
@@ -34,4 +37,38 @@ pub struct OpSummary {
     pub response: LatencySummary,
     /// 99th percentile of the response time with its interval, in nanoseconds.
     pub p99_ns: Estimate,
+}
+
+/// The calls of one procedure that operations took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcedureSummary {
+    /// The procedure.
+    pub procedure: RpcKind,
+    /// Calls sent, retransmits included.
+    pub calls: u64,
+    /// The same per operation, failed ones included.
+    pub calls_per_op: f64,
+    /// Calls that ended with an error of the procedure, or without a reply.
+    pub errors: u64,
+    /// Mean time from sending a call to its successful reply, in nanoseconds.
+    pub mean_ns: f64,
+    /// The longest of these times.
+    pub max_ns: u64,
+}
+
+impl ProcedureSummary {
+    /// The procedures of `ops` operations, most calls first.
+    pub(crate) fn of(list: &[ProcedureStats], ops: u64) -> Vec<ProcedureSummary> {
+        let summary = |stats: &ProcedureStats| ProcedureSummary {
+            procedure: stats.procedure,
+            calls: stats.calls,
+            calls_per_op: if ops == 0 { 0.0 } else { stats.calls as f64 / ops as f64 },
+            errors: stats.errors,
+            mean_ns: stats.mean_ns(),
+            max_ns: stats.max_ns,
+        };
+        let mut all: Vec<_> = list.iter().filter(|stats| stats.calls > 0).map(summary).collect();
+        all.sort_by_key(|summary| (std::cmp::Reverse(summary.calls), summary.procedure));
+        all
+    }
 }

@@ -7,7 +7,7 @@ use metrics::{Histogram, Interval, LatencySummary, OpKind, OpStats};
 
 use crate::history::{History, Latencies};
 use crate::series::Series;
-use crate::{Estimate, Measure, OpSummary, SteadyOutcome};
+use crate::{Estimate, Measure, OpSummary, ProcedureSummary, SteadyOutcome};
 
 /// One kind of operation over a window, or all together.
 #[derive(Clone, Debug)]
@@ -94,6 +94,7 @@ impl WindowSums {
             bytes: stats.bytes,
             rpcs: stats.rpcs,
             retries: stats.retries,
+            procedures: ProcedureSummary::of(&stats.procedures, stats.ok + stats.failed()),
             bytes_per_s: of(Measure::BytesPerS, rate(stats.bytes)),
             ops_per_s: of(Measure::OpsPerS, rate(stats.ok)),
             service: LatencySummary::of(&stats.service),

@@ -54,6 +54,8 @@ pub(crate) struct StoredOp {
     pub errors: Option<String>,
     /// `None` when nothing was counted.
     pub service: Option<Vec<u8>>,
+    /// A JSON list of RPCs by procedure, if there were any.
+    pub procedures: Option<String>,
     /// `None` in a closed loop; empty when nothing was counted.
     pub response: Option<Vec<u8>>,
 }
@@ -88,6 +90,9 @@ impl StoredOp {
             errors: (stats.failed() > 0).then(|| {
                 serde_json::to_string(&stats.errors_by_kind()).expect("names and numbers are always JSON")
             }),
+            procedures: (!stats.procedures.is_empty()).then(|| {
+                serde_json::to_string(&stats.procedures).expect("names and numbers are always JSON")
+            }),
             service: Some(pack(&stats.service)).filter(|bytes| !bytes.is_empty()),
             response: stats.response.as_deref().map(pack),
         }
@@ -105,6 +110,7 @@ impl StoredOp {
             bytes: self.point.bytes,
             rpcs: self.point.rpcs,
             retries: self.point.retries,
+            procedures: self.procedures.as_deref().map_or(Ok(Vec::new()), serde_json::from_str)?,
             service: unpack_histogram(self.service.as_deref().unwrap_or_default())?,
             response: self.response.as_deref().map(unpack_histogram).transpose()?.map(Box::new),
         };

@@ -33,6 +33,18 @@ impl Store {
         self.run_of_number(self.find(text)?)
     }
 
+    /// The run with this exact id, if there is one.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn run_of_id(&self, id: &str) -> Result<Option<RunRecord>, StoreError> {
+        let number = self
+            .connection
+            .optional_row("SELECT number FROM runs WHERE id = ?1", params![id], |row| row.get(0))
+            .map_err(|error| self.error(error))?;
+        number.map(|number| self.run_of_number(number)).transpose()
+    }
+
     fn find(&self, text: &str) -> Result<i64, StoreError> {
         let one = |query: &str, parameters: &[Value<'_>]| -> Result<Option<i64>, StoreError> {
             self.connection

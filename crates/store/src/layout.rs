@@ -10,6 +10,7 @@ pub(crate) const LAYOUT: TableLayout = TableLayout {
     migrations: &[
         Migration::Each { sqlite: MIGRATIONS[0], postgres: "" },
         Migration::Each { sqlite: MIGRATIONS[1], postgres: V2 },
+        Migration::Both(MIGRATIONS[2]),
     ],
 };
 

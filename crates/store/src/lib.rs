@@ -68,4 +68,4 @@ pub use writer::{SYNC_EVERY, Writer};
 
 // Types that records contain.
 pub use metrics::{LatencySummary, SeriesPoint};
-pub use stats::OpSummary;
+pub use stats::{OpSummary, ProcedureSummary};

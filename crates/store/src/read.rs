@@ -193,12 +193,13 @@ impl Iterator for Intervals<'_> {
     type Item = Result<Interval, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let fetched = self.pages.fetch(PAGE, ", o.errors, o.service, o.response", |row| {
+        let fetched = self.pages.fetch(PAGE, ", o.errors, o.service, o.response, o.procedures", |row| {
             let stored = StoredOp {
                 point: point(row)?,
                 errors: row.get(14)?,
                 service: row.get(15)?,
                 response: row.get(16)?,
+                procedures: row.get(17)?,
             };
             Ok((stored.point.interval, stored))
         });

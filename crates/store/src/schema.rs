@@ -13,7 +13,7 @@ pub(crate) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"mano");
 
 /// `MIGRATIONS[n]` migrates from version `n` to version `n + 1`. A released migration never changes: `tests/layout.rs`
 /// holds a fingerprint of each.
-pub(crate) const MIGRATIONS: [&str; 2] = [V1, V2];
+pub(crate) const MIGRATIONS: [&str; 3] = [V1, V2, V3];
 
 const V1: &str = "
 CREATE TABLE runs (
@@ -180,15 +180,27 @@ CREATE VIEW host_figures AS
     FROM runs JOIN cells ON cells.run = runs.number JOIN json_each(cells.result, '$.hosts') AS h;
 ";
 
+/// RPCs by procedure.
+const V3: &str = "
+ALTER TABLE interval_ops ADD COLUMN procedures TEXT;
+";
+
 /// Makes a read-only file of an earlier version look like one of [`VERSION`] to this connection only: names in the
 /// temporary schema take precedence.
 pub(crate) fn shown_as_newest(connection: &Connection) -> rusqlite::Result<()> {
-    if version(connection)? >= 2 {
+    let found = version(connection)?;
+    if found >= 3 {
         return Ok(());
     }
     connection.execute_batch(
         "PRAGMA temp_store = MEMORY;
-         CREATE TEMP VIEW stages AS SELECT number, cell, stage, trial, '' AS host FROM main.stages;
+         CREATE TEMP VIEW interval_ops AS SELECT *, NULL AS procedures FROM main.interval_ops;",
+    )?;
+    if found >= 2 {
+        return Ok(());
+    }
+    connection.execute_batch(
+        "CREATE TEMP VIEW stages AS SELECT number, cell, stage, trial, '' AS host FROM main.stages;
          CREATE TEMP TABLE hosts (run, host, position);
          CREATE TEMP TABLE host_environment (run, host, name, value);
          CREATE TEMP TABLE samples (cell, host, position, at_ns, sample);

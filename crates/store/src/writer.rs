@@ -280,8 +280,8 @@ fn insert_interval(
         let point = &op.point;
         connection.execute(
             "INSERT INTO interval_ops (interval, op, ok, failed, bytes, rpcs, retries, mean_ns, p50_ns, p99_ns, p999_ns,
-             max_ns, errors, service, response)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+             max_ns, errors, service, response, procedures)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
             params![
                 number,
                 point.op.map(OpKind::name),
@@ -298,6 +298,7 @@ fn insert_interval(
                 op.errors,
                 op.service,
                 op.response,
+                op.procedures,
             ],
         )?;
     }

@@ -248,3 +248,28 @@ fn plans_of_earlier_versions_hold_both_kinds_of_load() {
     let before: serde_json::Value = serde_json::from_str(text).unwrap();
     assert_eq!(serde_json::to_value(&plan).unwrap(), before);
 }
+
+#[test]
+fn calls_by_procedure_are_kept_with_their_operation() {
+    use metrics::{ProcedureStats, RpcKind};
+    let results = Results::new();
+    let store = results.open();
+    store.begin_run(&run("aaaabbb2", "every alternative")).unwrap();
+    let mut interval = Interval { length_ns: 1_000_000_000, ..Interval::default() };
+    let mut calls = ProcedureStats::new(RpcKind::Create);
+    calls.count(2, Some(1500));
+    calls.count(1, None);
+    interval.op_mut(OpKind::Create).called(&calls);
+    interval.op_mut(OpKind::Create).ok = 1;
+    interval.op_mut(OpKind::Read).ok = 3;
+    store.begin_cell("aaaabbb2", 1, moment(0)).unwrap();
+    let mut writer = store.writer("aaaabbb2").unwrap();
+    writer.interval(1, "measure", 0, &interval).unwrap();
+    writer.finish().unwrap();
+    let read: Vec<Interval> =
+        store.intervals("aaaabbb2", 1, "measure", 0, 0..9).unwrap().map(Result::unwrap).collect();
+    let of = |kind| read[0].op(kind).unwrap().procedures.clone();
+    assert_eq!(of(OpKind::Create), [calls]);
+    assert_eq!((calls.calls, calls.ok, calls.errors, calls.max_ns), (3, 1, 1, 1500));
+    assert!(of(OpKind::Read).is_empty());
+}

@@ -11,7 +11,10 @@ use experiment::OptionKind::{Choice, Flag};
 use experiment::{
     CacheControl, Cell, Job, OptionHelp, SyntaxError, TargetKind, Transport, UrlForm, Workload,
 };
-use metrics::OpKind::{Commit, Create, List, Read as ReadOp, Remove, Stat, Trim, Write};
+use metrics::OpKind::{
+    Access, Chmod, Commit, Create, Link, List, Mkdir, Read as ReadOp, Readlink, Remove, Rename, Rmdir, Stat,
+    Symlink, Trim, Truncate, Write,
+};
 use metrics::{ErrorKind, OpChange, OpKind};
 use reactor::{BackendChoice as Backend, Durable};
 
@@ -82,7 +85,10 @@ static FILE: TargetKind = TargetKind {
         "file",
         "file:///mnt/data",
         UrlForm::Path,
-        &[ReadOp, Write, Create, Commit, Stat, Remove, List, Trim],
+        &[
+            ReadOp, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod, Truncate, Rename, Link,
+            Symlink, Readlink, Mkdir, Rmdir,
+        ],
         FILE_OPTIONS,
     )
 };

@@ -5,11 +5,14 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use drivers::nfs::{ExportFiles, NfsAddress, NfsConfig, NfsDriver};
+use drivers::nfs::{ExportFiles, Lookup, NfsAddress, NfsConfig, NfsDriver};
 use drivers::{Announce, DriverError};
-use experiment::OptionKind::{Bytes, Flag, Text};
+use experiment::OptionKind::{Bytes, Choice, Flag, Text};
 use experiment::{CalibratedOp, Cell, Job, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm, Workload};
-use metrics::OpKind::{self, Commit, Create, List, Read, Remove, Stat, Write};
+use metrics::OpKind::{
+    self, Access, Chmod, Commit, Create, Link, List, Mkdir, Read, Readlink, Remove, Rename, Rmdir, Stat,
+    Symlink, Truncate, Write,
+};
 
 use serde_json::Value;
 
@@ -40,6 +43,12 @@ const OPTIONS: &[OptionHelp] = &[
         Flag,
         "false",
         "make each write durable before its reply (FILE_SYNC) instead of by COMMIT",
+    ),
+    OptionHelp::new(
+        "lookup",
+        Choice(&["cached", "each_component"]),
+        "cached",
+        "how operations find files: by handles that are known, or by a LOOKUP for each part of the path",
     ),
     OptionHelp::new("uid", NUMBER, "0", "user ID of every call (AUTH_SYS)"),
     OptionHelp::new("gid", NUMBER, "0", "group ID of every call"),
@@ -85,7 +94,10 @@ pub(super) static KIND: TargetKind = TargetKind {
         "nfs",
         "nfs://host/export",
         UrlForm::HostAndPath,
-        &[Read, Write, Create, Commit, Stat, Remove, List],
+        &[
+            Read, Write, Create, Commit, Stat, Remove, List, Access, Chmod, Truncate, Rename, Link, Symlink,
+            Readlink, Mkdir, Rmdir,
+        ],
         OPTIONS,
     )
 };
@@ -152,6 +164,10 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
         gid: given.number("gid").unwrap_or_else(|| own_id(job, rustix::process::getgid().as_raw())),
         connections_per_worker: given.number("connections").unwrap_or(usual.connections_per_worker),
         stable: given.flag("stable").unwrap_or(usual.stable),
+        lookup: match given.text("lookup") {
+            Some("each_component") => Lookup::EachComponent,
+            _ => usual.lookup,
+        },
         read_size: given.number("read_size"),
         write_size: given.number("write_size"),
         more,

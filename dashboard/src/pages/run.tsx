@@ -1,5 +1,5 @@
 /** One run: live while it is under way, its figures afterwards. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, textOf } from "../api";
 import { byteRate, count, duration, latency, moment, rate } from "../format";
 import { useKeys, useLoaded } from "../hooks";
@@ -10,7 +10,7 @@ import { Charts } from "../run/charts";
 import { useEvents, type IntervalEvent, type Watched } from "../run/events";
 import { LivePanel } from "../run/live";
 import { sameChoice, useSeries, type Choice } from "../run/series";
-import type { Cell, Run, Summary } from "../types";
+import { isOver, type Cell, type Run, type Summary } from "../types";
 import { tookSeconds } from "./runs";
 
 const REFRESH_MS = 2000;
@@ -54,6 +54,26 @@ function Stop({ run, reload }: { run: Run; reload: () => void }) {
           It ends with its current interval.
         </span>
       )}
+      <ErrorLine text={error} />
+    </>
+  );
+}
+
+/** Continues a run: finished cells are kept, the others run. */
+function Resume({ run, reload }: { run: Run; reload: () => void }) {
+  const [error, setError] = useState<string | null>(null);
+  const resume = (): void => {
+    api
+      .resume(run.id)
+      .then(reload)
+      .catch((problem: unknown) => setError(textOf(problem)));
+  };
+  useKeys({ u: resume });
+  return (
+    <>
+      <button type="button" class="primary" onClick={resume}>
+        Resume
+      </button>
       <ErrorLine text={error} />
     </>
   );
@@ -136,10 +156,21 @@ function choiceOf(cell: Cell | undefined): Choice | null {
   return cell && stage ? { cell: cell.index, stage: stage.stage, trial: stage.trial } : null;
 }
 
+/** A run; a resumed one has new events and other intervals, so its page starts again. */
 export function RunPage({ id }: { id: string }) {
+  const [attempt, setAttempt] = useState(0);
+  return <Attempt key={attempt} id={id} resumed={() => setAttempt(attempt + 1)} />;
+}
+
+function Attempt({ id, resumed }: { id: string; resumed: () => void }) {
   const loaded = useLoaded(`run ${id}`, () => api.run(id), REFRESH_MS);
   const run = loaded.value;
-  const isOver = run !== null && run.state !== "queued" && run.state !== "running";
+  const over = run !== null && isOver(run);
+  const wasOver = useRef(false);
+  useEffect(() => {
+    if (wasOver.current && run && !over) resumed();
+    wasOver.current = over;
+  });
   const [chosen, setChosen] = useState<Choice | null>(null);
   /** The stage that the latest event belongs to. */
   const [latest, setLatest] = useState<Choice | null>(null);
@@ -150,7 +181,7 @@ export function RunPage({ id }: { id: string }) {
   };
   const watched = useEvents(id, receive);
   const cells = useLoaded(
-    `cells ${id} ${watched.changes} ${isOver ? "over" : ""}${run?.state === "running" ? (latest?.cell ?? "") : ""}`,
+    `cells ${id} ${watched.changes} ${over ? "over" : ""}${run?.state === "running" ? (latest?.cell ?? "") : ""}`,
     () => allCells(id),
   );
   // What was loaded last stays on show while it is loaded again.
@@ -158,9 +189,7 @@ export function RunPage({ id }: { id: string }) {
   useEffect(() => {
     if (cells.value) setLastCells(cells.value);
   }, [cells.value]);
-  const summary = useLoaded(`summary ${id} ${watched.changes} ${isOver ? "over" : ""}`, () =>
-    api.summary(id),
-  );
+  const summary = useLoaded(`summary ${id} ${watched.changes} ${over ? "over" : ""}`, () => api.summary(id));
   const [lastSummary, setLastSummary] = useState<Summary | null>(null);
   useEffect(() => {
     if (summary.value) setLastSummary(summary.value);
@@ -172,7 +201,7 @@ export function RunPage({ id }: { id: string }) {
     () => choiceOf(lastCells.find((cell) => cell.result) ?? lastCells.find((cell) => cell.stages.length > 0)),
     [lastCells],
   );
-  const choice = chosen ?? (isOver ? initial : (latest ?? initial));
+  const choice = chosen ?? (over ? initial : (latest ?? initial));
   const series = useSeries(id, choice);
   const shownCell = lastCells.find((cell) => cell.index === choice?.cell);
   // The stage under way may not be among the stored ones yet.
@@ -224,7 +253,7 @@ export function RunPage({ id }: { id: string }) {
               Report
             </a>
           )}
-          {isOver && hasReport && (
+          {over && hasReport && (
             <button type="button" onClick={compare}>
               Compare with the previous run
             </button>
@@ -235,7 +264,10 @@ export function RunPage({ id }: { id: string }) {
           <a class="button" href={to.startFrom(id)}>
             Edit and start again
           </a>
-          {!isOver && <Stop run={run} reload={loaded.reload} />}
+          {!over && <Stop run={run} reload={loaded.reload} />}
+          {(run.state === "interrupted" || run.state === "failed") && (
+            <Resume run={run} reload={loaded.reload} />
+          )}
         </div>
       </PageTitle>
       <p class="meta">

@@ -15,18 +15,18 @@ export const tookSeconds = (run: Run): number | null =>
 
 function useSummary(run: Run): Summary | null {
   const [summary, setSummary] = useState<Summary | null>(null);
-  const { id, state } = run;
+  const { id, state, finished } = run;
   useEffect(() => {
     let current = true;
     if (state === "queued") return;
-    summaryOf(id, state)
+    summaryOf({ id, finished })
       .then((loaded) => current && setSummary(loaded))
       // The row stays without figures; the run's own page says why.
       .catch(() => undefined);
     return () => {
       current = false;
     };
-  }, [id, state]);
+  }, [id, state, finished]);
   return summary;
 }
 

@@ -31,9 +31,9 @@ CHECKS = (
 
 
 @contextmanager
-def service(lab: Lab, directory: Path) -> Iterator[str]:
+def service(lab: Lab, directory: Path, *flags: str) -> Iterator[str]:
     """`manometer serve` on a free port; its URL."""
-    command = [str(lab.manometer), "serve", "--listen=127.0.0.1:0", f"--directory={directory / 'state'}"]
+    command = [str(lab.manometer), "serve", "--listen=127.0.0.1:0", f"--directory={directory / 'state'}", *flags]
     child = Child(command, directory / "serve.log", env={"HOME": str(directory)})
     try:
         wait_until("the service", lambda: "listening on" in child.text(), 30, child)
@@ -44,24 +44,37 @@ def service(lab: Lab, directory: Path) -> Iterator[str]:
         child.stop()
 
 
+def held_against(lab: Lab, report: Report, directory: Path, document: str) -> None:
+    """Requests drawn from a document, valid and invalid, alone and in sequences: no 5xx and no undocumented response."""
+    options = [f"--checks={','.join(CHECKS)}", f"--max-examples={EXAMPLES}", "--seed=1", "--generation-database=none"]
+    done = subprocess.run(
+        [TOOLS / "schemathesis", "run", document, *options, "--request-timeout=30", "--no-color"],
+        cwd=directory,
+        text=True,
+        capture_output=True,
+        timeout=170,
+    )
+    report.equal("schemathesis ends with 0", done.returncode, 0) or print(done.stdout[-6000:], done.stderr[-2000:])
+    # Otherwise it might have found nothing because it did nothing.
+    operations = sum(len(methods) for methods in json.load(urllib.request.urlopen(document))["paths"].values())
+    report.contains("it tested every operation", done.stdout, [f"Tested: {operations}"])
+
+
 def schemathesis(lab: Lab, report: Report) -> None:
-    """Requests drawn from the document, valid and invalid, alone and in sequences: no 5xx and no undocumented response."""
+    """The API of experiments and runs."""
     with lab.directory() as directory, service(lab, directory) as url:
-        options = [f"--checks={','.join(CHECKS)}", f"--max-examples={EXAMPLES}", "--seed=1", "--generation-database=none"]
-        document = f"{url}/api/v3/openapi.json"
-        done = subprocess.run(
-            [TOOLS / "schemathesis", "run", document, *options, "--request-timeout=30", "--no-color"],
-            cwd=directory,
-            text=True,
-            capture_output=True,
-            timeout=170,
-        )
-        report.equal("schemathesis ends with 0", done.returncode, 0) or print(done.stdout[-6000:], done.stderr[-2000:])
-        # Otherwise it might have found nothing because it did nothing.
-        operations = sum(len(methods) for methods in json.load(urllib.request.urlopen(document))["paths"].values())
-        report.contains("it tested every operation", done.stdout, [f"Tested: {operations}"])
+        held_against(lab, report, directory, f"{url}/api/v3/openapi.json")
         runs = json.load(urllib.request.urlopen(f"{url}/api/v3/runs"))["runs"]
         report.check("runs were posted and ended", "finished" in {run["state"] for run in runs}, runs)
+
+
+def schemathesis_storperf(lab: Lab, report: Report) -> None:
+    """StorPerf's requests. Jobs are accepted and fail, as ssh reaches no host."""
+    with lab.directory() as directory, service(lab, directory, "--ssh-option=ProxyCommand=false") as url:
+        held_against(lab, report, directory, f"{url}/api/v1.0/openapi.json")
+        with urllib.request.urlopen(f"{url}/api/v1.0/jobs?type=status") as answer:
+            states = {job["Status"] for job in json.load(answer).values()}
+        report.check("jobs were posted and none could log in", "Failed" in states and "Completed" not in states, states)
 
 
 def client_types(lab: Lab, report: Report) -> None:
@@ -74,4 +87,8 @@ def client_types(lab: Lab, report: Report) -> None:
         report.equal("mypy --strict finds nothing", done.returncode, 0) or print(done.stdout[-4000:], done.stderr[-2000:])
 
 
-SCENARIOS = {"api schemathesis": schemathesis, "api client types": client_types}
+SCENARIOS = {
+    "api schemathesis": schemathesis,
+    "api schemathesis storperf": schemathesis_storperf,
+    "api client types": client_types,
+}

@@ -52,6 +52,7 @@ fn result(validity: Validity, passed: bool) -> CellResult {
         bytes: 409_600_000,
         rpcs: 100_000,
         retries: 0,
+        procedures: Vec::new(),
         bytes_per_s: estimate(4.096e6, 8.2e4),
         ops_per_s: estimate(1000.0, 20.0),
         service: response,

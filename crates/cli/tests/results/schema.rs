@@ -28,7 +28,7 @@ pub fn assert_valid(name: &str, definition: Option<&str>, document: &Value) {
 }
 
 /// A run with fields newer than the stored files: its first finding says that others use the same NIC, and its first
-/// cell has the rule `sustained`, a trend, stalls and a probe.
+/// cell has the rule `sustained`, a trend, stalls, a probe and RPCs by procedure.
 pub fn with_later_fields(mut run: Value) -> Value {
     assert_valid("run", None, &run);
     let steady = &mut run["cells"][0]["result"]["steady"];
@@ -45,6 +45,17 @@ pub fn with_later_fields(mut run: Value) -> Value {
     });
     let rule: experiment::SteadyRule = serde_json::from_value(json!({"sustained": sustained})).unwrap();
     run["run"]["plan"]["cells"][0]["steady"] = serde_json::to_value(rule).unwrap();
+    let mut calls = metrics::ProcedureStats::new(metrics::RpcKind::Lookup);
+    calls.count(2, Some(1500));
+    let summary = stats::ProcedureSummary {
+        procedure: calls.procedure,
+        calls: calls.calls,
+        calls_per_op: 0.5,
+        errors: calls.errors,
+        mean_ns: calls.mean_ns(),
+        max_ns: calls.max_ns,
+    };
+    run["cells"][0]["result"]["total"]["procedures"] = json!([summary]);
     let limit = &mut run["cells"][0]["result"]["limit"];
     let mut finding: stats::limit::Bottleneck = serde_json::from_value(limit.clone()).unwrap();
     finding.doubts = vec!["other programs use eth0: 0.9 of 1.2 GB/s are not this load's".to_owned()];

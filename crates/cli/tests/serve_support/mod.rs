@@ -73,8 +73,9 @@ impl Served {
             let mut line = String::new();
             assert!(lines.read_line(&mut line).unwrap() > 0, "it ended: {}", messages.lock().unwrap());
             messages.lock().unwrap().push_str(&line);
-            if let Some((_, address)) = line.split_once("listening on http://") {
-                break address.trim().parse().unwrap();
+            if let Some((_, address)) = line.split_once("listening on http") {
+                let address = address.trim_start_matches('s').trim_start_matches("://");
+                break address.split_whitespace().next().unwrap().parse().unwrap();
             }
         };
         let told = Arc::clone(&messages);
@@ -84,6 +85,11 @@ impl Served {
             }
         });
         Self { child, address, messages }
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// What it has reported so far.
@@ -161,7 +167,12 @@ impl Served {
 
     /// Waits until a run has stored this many intervals of its first cell.
     pub fn wait_for_intervals(&self, run: &str, count: usize) {
-        let path = format!("/api/v3/runs/{run}/intervals");
+        self.wait_for_intervals_of(run, 0, count);
+    }
+
+    /// The same of the cell with this number.
+    pub fn wait_for_intervals_of(&self, run: &str, cell: u32, count: usize) {
+        let path = format!("/api/v3/runs/{run}/intervals?cell={cell}");
         wait_until("intervals", || match self.get(&path) {
             Answer { status: 200, body, .. } => {
                 let json: Value = serde_json::from_str(&body).unwrap();

@@ -251,6 +251,18 @@ impl Drop for Running {
     }
 }
 
+/// The child processes of a process.
+pub fn children(of: u32) -> Vec<rustix::process::Pid> {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{of}/task")) else { return Vec::new() };
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok());
+    let mut found: Vec<rustix::process::Pid> = lists
+        .flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .filter_map(|pid| rustix::process::Pid::from_raw(pid.parse().ok()?))
+        .collect();
+    found.sort_by_key(|pid| pid.as_raw_nonzero());
+    found
+}
+
 /// Waits until a condition holds.
 pub fn wait_until(what: &str, mut reached: impl FnMut() -> bool) {
     let tick = Duration::from_millis(5);

@@ -15,6 +15,7 @@ use super::align::Alignment;
 use super::errors::{kind_of, words};
 use super::names::{MARK, object_of};
 use super::{FileDriver, NamedFiles, Place, devices, facts, guard};
+use crate::numbers::{is_directory, is_symlink};
 use crate::{Announce, DriverError};
 
 /// Text in the mark file, for whoever finds it.
@@ -98,7 +99,11 @@ impl FileDriver {
         }
         let mut removed = 0;
         self.each_file(|file| {
-            match fs::remove_file(file) {
+            let result = match named_object(file).is_some_and(is_directory) {
+                true => fs::remove_dir(file),
+                false => fs::remove_file(file),
+            };
+            match result {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed("removing", file, &e)),
                 Err(_) => {}
                 Ok(()) => removed += 1,
@@ -132,9 +137,8 @@ impl FileDriver {
         }
         let mut files = Vec::new();
         self.each_file(|path| {
-            let size = fs::metadata(path).map_err(|e| failed("file", path, &e))?.len();
-            let name = path.file_name().map(|name| name.as_bytes()).unwrap_or_default();
-            files.extend(object_of(name).map(|object| (object, size)));
+            let size = fs::symlink_metadata(path).map_err(|e| failed("file", path, &e))?.len();
+            files.extend(named_object(path).map(|object| (object, size)));
             Ok(())
         })?;
         Ok(files)
@@ -162,6 +166,9 @@ impl FileDriver {
                 syncfs(&directory).map_err(|e| failed("writing back", path, &e.into()))?;
                 let mut files = 0_u64;
                 self.each_file(|file| {
+                    if named_object(file).is_some_and(|object| is_directory(object) || is_symlink(object)) {
+                        return Ok(());
+                    }
                     let fd = fs::File::open(file).map_err(|e| failed("file", file, &e))?;
                     fadvise(&fd, 0, None, Advice::DontNeed).map_err(|e| failed("file", file, &e.into()))?;
                     files += 1;
@@ -293,6 +300,11 @@ pub fn drop_caches() -> Result<(), DriverError> {
     rustix::fs::sync();
     let path = Path::new("/proc/sys/vm/drop_caches");
     fs::write(path, "3").map_err(|e| failed("dropping the kernel's caches by", path, &e))
+}
+
+/// The object whose name this path ends with, if it is one of ours.
+fn named_object(path: &Path) -> Option<u64> {
+    path.file_name().and_then(|name| object_of(name.as_bytes()))
 }
 
 fn discard(fd: &OwnedFd, at: u64, len: u64) -> io::Result<()> {

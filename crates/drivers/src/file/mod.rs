@@ -25,6 +25,7 @@ mod guard;
 mod lay_out;
 mod look;
 mod manage;
+mod metadata;
 mod named;
 mod names;
 mod operation;

@@ -29,7 +29,7 @@ impl Fault {
 
 /// Error for an operation that the kernel refused, naming the object's file if there is one.
 #[cold]
-fn refused(session: &FileSession, op: &Op, error: &io::Error) -> Fault {
+pub(super) fn refused(session: &FileSession, op: &Op, error: &io::Error) -> Fault {
     let kind = kind_of(error);
     if let (ErrorKind::Stale | ErrorKind::NotFound, Opened::Directory { cache, .. }) = (kind, &session.opened)
     {
@@ -66,7 +66,7 @@ fn check_range(session: &FileSession, op: &Op) -> Result<(), Fault> {
 
 /// The operation's file, if it is open.
 #[inline]
-fn opened(session: &FileSession, op: &Op, write: bool) -> Option<File> {
+pub(super) fn opened(session: &FileSession, op: &Op, write: bool) -> Option<File> {
     match &session.opened {
         Opened::Directory { cache, .. } => cache.find(op.object, write),
         Opened::Device { reading, .. } if !write => Some(reading.clone()),
@@ -85,7 +85,7 @@ macro_rules! file_of {
 }
 
 #[cold]
-async fn open_file(session: &FileSession, op: &Op, write: bool) -> Result<File, Fault> {
+pub(super) async fn open_file(session: &FileSession, op: &Op, write: bool) -> Result<File, Fault> {
     let mut options = FileOptions { write, ..options(session) };
     let Opened::Directory { directory, cache } = &session.opened else { return open_for_writing(session) };
     if let Place::Named(named) = &session.config.place {
@@ -129,7 +129,7 @@ fn options(session: &FileSession) -> FileOptions {
 }
 
 /// The lane's name buffer, holding the object's name.
-fn take_name(session: &FileSession, op: &Op) -> Result<Buffer, Fault> {
+pub(super) fn take_name(session: &FileSession, op: &Op) -> Result<Buffer, Fault> {
     let kept = session.lanes[op.lane as usize].name.take();
     // It is gone when the lane's last operation timed out: the kernel still owns it then.
     let mut buffer = kept.unwrap_or_else(|| session.reactor.buffer(reactor::NAME_BUFFER));

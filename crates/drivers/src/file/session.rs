@@ -15,7 +15,7 @@ use super::cache::Cache;
 use super::config::{FileConfig, Place};
 use super::errors::{kind_of, words};
 use super::operation::{self, Fault};
-use super::{FileDriver, devices, facts, named};
+use super::{FileDriver, devices, facts, metadata, named};
 use crate::deadlines::TimeLimits;
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
 
@@ -108,6 +108,15 @@ impl FileSession {
             OpKind::Remove => operation::remove(self, op).await,
             OpKind::List => operation::list(self, op).await,
             OpKind::Trim => operation::trim(self, op).await,
+            OpKind::Access => metadata::access(self, op).await,
+            OpKind::Chmod => metadata::chmod(self, op).await,
+            OpKind::Truncate => metadata::truncate(self, op).await,
+            OpKind::Rename => metadata::rename(self, op).await,
+            OpKind::Link => metadata::link(self, op).await,
+            OpKind::Symlink => metadata::symlink(self, op).await,
+            OpKind::Readlink => metadata::readlink(self, op).await,
+            OpKind::Mkdir => metadata::mkdir(self, op).await,
+            OpKind::Rmdir => metadata::rmdir(self, op).await,
             OpKind::Put | OpKind::Get | OpKind::Delete => {
                 Err(Fault::new(ErrorKind::Rejected, "files and devices have no such operation"))
             }

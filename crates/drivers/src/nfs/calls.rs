@@ -5,8 +5,8 @@
 //! types.
 
 use wire::nfs3::{
-    CommitArgs, CreateArgs, DirArgs, FileHandle, Procedure, ReadArgs, ReaddirplusArgs, Stability, Verifier,
-    WriteHead,
+    AccessArgs, CommitArgs, CreateArgs, DirArgs, FileHandle, LinkArgs, MkdirArgs, Procedure, ReadArgs,
+    ReaddirplusArgs, RenameArgs, SetattrArgs, Stability, SymlinkArgs, Verifier, WriteHead,
 };
 use wire::xdr::Encode;
 
@@ -40,6 +40,14 @@ pub(super) enum Expect {
     Write(Piece),
     Commit,
     Readdirplus,
+    Access,
+    Setattr,
+    Rename,
+    Link,
+    Symlink,
+    Readlink,
+    Mkdir,
+    Rmdir,
 }
 
 /// The relevant part of a procedure's result.
@@ -54,6 +62,14 @@ pub(super) enum Reply {
     Write(Written),
     Commit(Verifier),
     Readdirplus(Listed),
+    Access(()),
+    Setattr(()),
+    Rename(()),
+    Link(()),
+    Symlink(()),
+    Readlink(()),
+    Mkdir(()),
+    Rmdir(()),
 }
 
 /// What LOOKUP found.
@@ -141,3 +157,11 @@ call!(Read of Piece, ReadArgs => Came);
 call!(Write of Piece, WriteHead => Written);
 call!(Commit, CommitArgs => Verifier);
 call!(Readdirplus, ReaddirplusArgs => Listed);
+call!(Access, AccessArgs => ());
+call!(Setattr, SetattrArgs => ());
+call!(Rename, RenameArgs<'a> => ());
+call!(Link, LinkArgs<'a> => ());
+call!(Symlink, SymlinkArgs<'a> => ());
+call!(Readlink, FileHandle => ());
+call!(Mkdir, MkdirArgs<'a> => ());
+call!(Rmdir, DirArgs<'a> => ());

@@ -23,6 +23,16 @@ pub struct NfsAddress {
     pub mount_port: Option<u16>,
 }
 
+/// How operations get the handles of files and directories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lookup {
+    /// Known handles are used again, as by a client whose cache is warm.
+    #[default]
+    Cached,
+    /// Every operation walks its path from the export's root, with a LOOKUP for each part.
+    EachComponent,
+}
+
 /// An export of an NFSv3 server, and how to use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NfsConfig {
@@ -47,6 +57,8 @@ pub struct NfsConfig {
     pub directory: String,
     /// Request writes that are durable when acknowledged (`FILE_SYNC`), so that no COMMIT is needed.
     pub stable: bool,
+    /// How operations get handles.
+    pub lookup: Lookup,
     /// Maximum READ in bytes; when absent, the server's own limit (FSINFO), at most 1 MiB.
     pub read_size: Option<u32>,
     /// Maximum WRITE in bytes; default as for `read_size`.
@@ -76,6 +88,7 @@ impl NfsConfig {
             connections_per_worker: 1,
             directory: directory.into(),
             stable: false,
+            lookup: Lookup::Cached,
             read_size: None,
             write_size: None,
             more: Vec::new(),

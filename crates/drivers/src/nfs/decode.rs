@@ -1,8 +1,8 @@
 //! Decodes the relevant parts of replies.
 
 use wire::nfs3::{
-    Attributes, CommitOk, CreateOk, LookupOk, ProcedureResult, ReadHead, ReaddirplusEntry, Status, Verifier,
-    WccData, WriteOk,
+    AccessOk, Attributes, CommitOk, CreateOk, LinkWcc, LookupOk, ProcedureResult, ReadHead, ReaddirplusEntry,
+    ReadlinkOk, RenameWcc, Status, Verifier, WccData, WriteOk,
 };
 use wire::rpc::ReplyHeader;
 use wire::xdr::{Decode, DecodeError, Reader};
@@ -47,6 +47,14 @@ pub(super) fn read_head(record: &[u8], expect: Expect) -> Result<Head, DecodeErr
         })?,
         Expect::Commit => answer::<CommitOk, WccData>(from, |ok| Reply::Commit(ok.verifier))?,
         Expect::Readdirplus => answer::<Page, Option<Attributes>>(from, |page| Reply::Readdirplus(page.0))?,
+        Expect::Access => answer::<AccessOk, Option<Attributes>>(from, |_| Reply::Access(()))?,
+        Expect::Setattr => answer::<WccData, WccData>(from, |_| Reply::Setattr(()))?,
+        Expect::Rename => answer::<RenameWcc, RenameWcc>(from, |_| Reply::Rename(()))?,
+        Expect::Link => answer::<LinkWcc, LinkWcc>(from, |_| Reply::Link(()))?,
+        Expect::Symlink => answer::<CreateOk, WccData>(from, |_| Reply::Symlink(()))?,
+        Expect::Readlink => answer::<ReadlinkOk<'_>, Option<Attributes>>(from, |_| Reply::Readlink(()))?,
+        Expect::Mkdir => answer::<CreateOk, WccData>(from, |_| Reply::Mkdir(()))?,
+        Expect::Rmdir => answer::<WccData, WccData>(from, |_| Reply::Rmdir(()))?,
     };
     reader.finish()?;
     Ok(Head::Answer(answer))

@@ -24,7 +24,7 @@ impl<'a> Operation<'a> {
     pub(super) async fn place(&mut self) -> Result<(FileHandle, FileName<'a>), Fault> {
         let session = self.session;
         let Some(named) = &session.named else {
-            return Ok((session.directory, FileName::numbered(self.op.object)));
+            return Ok((self.own_directory().await?, FileName::numbered(self.op.object)));
         };
         let mut path = LanePath::take(&session.lanes[self.op.lane as usize].path);
         named.write_path(self.op.object, &mut path.text);
@@ -34,13 +34,24 @@ impl<'a> Operation<'a> {
         Ok((directory, FileName::Named(path, at)))
     }
 
+    /// Our directory.
+    pub(super) async fn own_directory(&mut self) -> Result<FileHandle, Fault> {
+        let session = self.session;
+        match &session.walk {
+            None => Ok(session.directory),
+            Some((root, name)) => Ok(self.find(*root, name.as_bytes()).await?.file),
+        }
+    }
+
     /// A directory below the export's root, by its path.
     async fn directory(&mut self, path: &str) -> Result<FileHandle, Fault> {
         let session = self.session;
         if path.is_empty() {
             return Ok(session.directory);
         }
-        if let Some(known) = session.directories.get(path) {
+        if session.walk.is_none()
+            && let Some(known) = session.directories.get(path)
+        {
             return Ok(known);
         }
         let mut handle = session.directory;

@@ -19,6 +19,7 @@ use super::connection::LISTING_BYTES;
 use super::dial::{self, Opened, refused};
 use super::lane::{is_ours, name_of};
 use super::{NfsConfig, NfsDriver, NfsSession};
+use crate::numbers::is_directory;
 use crate::{Announce, DriverError, Op, Payload, Session, Sink, WorkerContext};
 
 /// Files removed concurrently.
@@ -347,7 +348,8 @@ fn remove_objects(reactor: &Reactor, session: &NfsSession, objects: &[u64]) -> R
     let remover = async |lane: u32| {
         while let Some(&object) = objects.get(next.get()) {
             next.set(next.get() + 1);
-            let op = Op::new(OpKind::Remove, lane, object);
+            let kind = if is_directory(object) { OpKind::Rmdir } else { OpKind::Remove };
+            let op = Op::new(kind, lane, object);
             match session.perform(&op).await {
                 Ok(_) => removed.set(removed.get() + 1),
                 Err(e) if e.kind == ErrorKind::NotFound => {}

@@ -1,6 +1,6 @@
 //! The operations, each as a sequence of calls.
 
-use metrics::ErrorKind;
+use metrics::{ErrorKind, ProcedureStats};
 use wire::nfs3::{
     CommitArgs, CreateArgs, CreateHow, DirArgs, FileHandle, Name, Procedure, ReaddirplusArgs, SetAttributes,
     Status,
@@ -11,9 +11,10 @@ use super::connection::{Connection, LISTING_BYTES};
 use super::errors::{advice, kind_of};
 use super::lane::LaneListing;
 use super::later::Later;
+use super::procedures::rpc_kind;
 use super::session::NfsSession;
 use super::slots::Answer;
-use super::ticket::Ticket;
+use super::ticket::{Ended, Ticket};
 use super::transfer::Mover;
 use crate::deadlines::Running;
 use crate::{Done, Op, OpError};
@@ -24,7 +25,7 @@ pub(super) struct Fault {
     kind: ErrorKind,
     pub(super) status: Option<Status>,
     /// The call was sent more than once, so its own first execution may have caused the error.
-    repeated: bool,
+    pub(super) repeated: bool,
     text: Box<str>,
 }
 
@@ -55,6 +56,7 @@ impl<'a> Operation<'a> {
     pub(super) fn new(session: &'a NfsSession, op: &'a Op) -> Self {
         let (connection, slot) = session.place_of(op.lane);
         let running = session.deadlines.begin(op.lane);
+        session.lanes[op.lane as usize].procedures.borrow_mut().clear();
         Self { session, op, connection, slot, running, done: Done::default() }
     }
 
@@ -124,6 +126,7 @@ impl<'a> Operation<'a> {
                 Answer::Status(status) => Some(status),
                 _ => None,
             };
+            self.note_call(C::PROCEDURE, &ended);
             self.done.rpcs += ended.sends;
             self.done.retries += ended.sends.saturating_sub(1);
             let (kind, text) = match ended.answer {
@@ -144,6 +147,14 @@ impl<'a> Operation<'a> {
         }
     }
 
+    /// Counts a call for the operation.
+    #[inline]
+    fn note_call(&self, procedure: Procedure, ended: &Ended) {
+        let mut procedures = self.session.lanes[self.op.lane as usize].procedures.borrow_mut();
+        let latency_ns = matches!(ended.answer, Answer::Reply(_)).then_some(ended.latency_ns);
+        ProcedureStats::entry(&mut procedures, rpc_kind(procedure)).count(ended.sends, latency_ns);
+    }
+
     /// Drops the operation's file from the handle cache.
     fn forget(&self) {
         self.session.handles.borrow_mut().forget(self.op.object);
@@ -152,7 +163,10 @@ impl<'a> Operation<'a> {
     /// Opens the operation's file, with a LOOKUP when its handle is not cached.
     #[inline]
     pub(super) async fn open(&mut self) -> Result<Opened, Fault> {
-        let known = self.session.handles.borrow().get(self.op.object);
+        let known = match self.session.walk {
+            None => self.session.handles.borrow().get(self.op.object),
+            Some(_) => None,
+        };
         match known {
             Some(file) => Ok(Opened { file, size: None, known: true }),
             None => self.look_up().await,
@@ -268,7 +282,7 @@ impl<'a> Operation<'a> {
         let listing = &self.session.lanes[self.op.lane as usize].listing;
         let LaneListing { cookie, verifier } = listing.get();
         let arguments = ReaddirplusArgs {
-            directory: self.session.directory,
+            directory: self.own_directory().await?,
             cookie,
             verifier,
             dir_count: LISTING_BYTES / 4,

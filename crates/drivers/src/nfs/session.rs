@@ -5,14 +5,14 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use metrics::{ErrorKind, OpKind};
+use metrics::{ErrorKind, OpKind, ProcedureStats};
 use reactor::Reactor;
 use wire::nfs3::{FileHandle, PROGRAM, VERSION};
 use wire::rpc::{AUTH_SYS, Auth, CallHeader, begin_record};
 use wire::xdr::Encode;
 
 use super::caller::no_answer;
-use super::config::NfsConfig;
+use super::config::{Lookup, NfsConfig};
 use super::connection::{Connection, Served, Settings, Way};
 use super::dial;
 use super::handles::Handles;
@@ -36,6 +36,9 @@ pub struct NfsSession {
     pub(super) handles: RefCell<Handles>,
     /// Our directory; with named files, the export's root.
     pub(super) directory: FileHandle,
+    /// Where each operation starts to look up its path, and the name of our directory there; `None` if handles are
+    /// cached.
+    pub(super) walk: Option<(FileHandle, Box<str>)>,
     pub(super) named: Option<Arc<ExportFiles>>,
     /// Directories of named files.
     pub(super) directories: Directories,
@@ -57,6 +60,8 @@ pub(super) struct Lane {
     pub(super) path: Cell<String>,
     /// A block that arrives by several READs and is verified as a whole.
     pub(super) block: RefCell<Vec<u8>>,
+    /// The RPCs of its last operation.
+    pub(super) procedures: RefCell<Vec<ProcedureStats>>,
 }
 
 impl NfsSession {
@@ -122,6 +127,8 @@ impl NfsSession {
             lanes: (0..context.lanes.max(1)).map(|_| Lane::default()).collect(),
             handles: RefCell::new(Handles::new(config.named.as_ref().map_or(0, |named| named.files))),
             directory,
+            walk: (config.lookup == Lookup::EachComponent)
+                .then(|| (opened.root, config.directory.as_str().into())),
             named: config.named.clone(),
             directories: Directories::default(),
             read_size: opened.read_size,
@@ -168,12 +175,28 @@ impl Session for NfsSession {
             OpKind::Stat => operation.stat().await,
             OpKind::Remove => operation.remove().await,
             OpKind::List => operation.list().await,
+            OpKind::Access => operation.access().await,
+            OpKind::Chmod => operation.chmod().await,
+            OpKind::Truncate => operation.truncate().await,
+            OpKind::Rename => operation.rename().await,
+            OpKind::Link => operation.link().await,
+            OpKind::Symlink => operation.symlink().await,
+            OpKind::Readlink => operation.readlink().await,
+            OpKind::Mkdir => operation.mkdir().await,
+            OpKind::Rmdir => operation.rmdir().await,
             OpKind::Put | OpKind::Get | OpKind::Delete | OpKind::Trim => {
                 let text = format!("NFS has no operation \"{}\"", op.kind);
                 return Err(OpError::new(ErrorKind::Rejected, text));
             }
         };
         operation.result(result)
+    }
+
+    #[inline]
+    fn visit_procedures(&self, lane: u32, visit: impl FnMut(&ProcedureStats)) {
+        if let Some(lane) = self.lanes.get(lane as usize) {
+            lane.procedures.borrow().iter().for_each(visit);
+        }
     }
 
     fn facts(&self) -> SessionFacts {

@@ -18,6 +18,8 @@ pub(super) struct Ended {
     /// How often it was transmitted.
     pub(super) sends: u32,
     pub(super) first_byte_ns: Option<u64>,
+    /// From its last transmission to the last arrival of data before this was seen.
+    pub(super) latency_ns: u64,
 }
 
 impl<'a, C> Ticket<'a, C> {
@@ -41,7 +43,8 @@ impl<'a, C> Ticket<'a, C> {
     fn take(&self) -> Option<Ended> {
         let slot = &mut self.connection.table.borrow_mut().slots[self.slot as usize];
         let answer = slot.answer.take()?;
-        Some(Ended { answer, sends: slot.sends, first_byte_ns: slot.first_byte_ns })
+        let latency_ns = self.connection.last_received_ns.get().saturating_sub(slot.sent_ns);
+        Some(Ended { answer, sends: slot.sends, first_byte_ns: slot.first_byte_ns, latency_ns })
     }
 
     /// The collected payload of a READ; [`Ticket::return_gathered`] returns the buffer for reuse.

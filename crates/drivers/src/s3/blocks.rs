@@ -36,7 +36,7 @@ impl S3Session {
                 self.reactor.yield_now().await;
                 Ok(Done::default())
             }
-            OpKind::Create | OpKind::Stat | OpKind::List => {
+            _ => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

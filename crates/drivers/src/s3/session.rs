@@ -210,9 +210,7 @@ impl S3Session {
                 let listed = self.list_pages(&mut lane, index, counts, |_| Ok(())).await;
                 listed.map(|_| Done::default())
             }
-            OpKind::Write | OpKind::Create | OpKind::Commit | OpKind::Trim => {
-                Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
-            }
+            _ => Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind))),
         };
         self.lanes.give_back(index, lane);
         done

@@ -254,3 +254,48 @@ fn ranges_longer_than_one_piece_are_moved_whole() {
         assert!(done.rpcs >= 2);
     }
 }
+
+#[test]
+fn names_and_attributes_are_changed_on_every_backend() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    with_directories(Sink::Buffer, |reactor, session, driver| {
+        let path = |object: u64| driver.config().place.path().join(format!("{object:016x}"));
+        let perform = |op: Op| perform(reactor, session, &op);
+        let of = |kind, object| op(kind, object, 0, 0);
+        perform(of(OpKind::Create, 1)).unwrap();
+        perform(of(OpKind::Access, 1)).unwrap();
+        std::fs::set_permissions(path(1), std::fs::Permissions::from_mode(0o600)).unwrap();
+        perform(of(OpKind::Chmod, 1)).unwrap();
+        assert_eq!(path(1).metadata().unwrap().mode() & 0o7777, 0o644);
+        perform(op(OpKind::Truncate, 1, 0, 12_345)).unwrap();
+        assert_eq!(path(1).metadata().unwrap().len(), 12_345);
+        perform(of(OpKind::Link, 1).other(2)).unwrap();
+        assert_eq!(path(1).metadata().unwrap().ino(), path(2).metadata().unwrap().ino());
+        perform(of(OpKind::Rename, 1).other(3)).unwrap();
+        assert!(!path(1).exists() && path(3).exists());
+        // The descriptor kept for the old name is not used for it.
+        assert_eq!(perform(op(OpKind::Truncate, 1, 0, 5)).unwrap_err().kind, ErrorKind::NotFound);
+        perform(of(OpKind::Symlink, 4).other(3)).unwrap();
+        assert_eq!(std::fs::read_link(path(4)).unwrap().to_str().unwrap(), format!("{:016x}", 3));
+        perform(of(OpKind::Readlink, 4)).unwrap();
+        perform(of(OpKind::Mkdir, 5)).unwrap();
+        assert!(path(5).is_dir());
+        perform(of(OpKind::Rmdir, 5)).unwrap();
+        assert!(!path(5).exists());
+        for (refused, kind) in [
+            (of(OpKind::Link, 3).other(2), ErrorKind::AlreadyExists),
+            (of(OpKind::Symlink, 4).other(3), ErrorKind::AlreadyExists),
+            (of(OpKind::Rename, 9).other(10), ErrorKind::NotFound),
+            (of(OpKind::Rmdir, 9), ErrorKind::NotFound),
+            (of(OpKind::Readlink, 9), ErrorKind::NotFound),
+            (of(OpKind::Access, 9), ErrorKind::NotFound),
+            (of(OpKind::Chmod, 9), ErrorKind::NotFound),
+        ] {
+            let error = perform(refused).unwrap_err();
+            assert_eq!(error.kind, kind, "{error}");
+        }
+        for object in [2, 3, 4] {
+            perform(of(OpKind::Remove, object)).unwrap();
+        }
+    });
+}

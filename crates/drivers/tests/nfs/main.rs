@@ -11,6 +11,7 @@ mod manage;
 mod mounting;
 mod named;
 mod paths;
+mod procedures;
 mod replies;
 mod server;
 mod short;

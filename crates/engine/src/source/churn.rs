@@ -1,38 +1,66 @@
-//! What a lane of a mix creates and removes: its own range of numbers, used as a queue.
+//! What a lane of a mix creates and removes: its own ranges of numbers, used as queues.
 
+use drivers::numbers::{DIRECTORY, OWN, SYMLINK, is_directory, is_symlink};
 use metrics::ErrorKind;
 
 use crate::data_set::Extent;
 
-/// Marks numbers that are not part of a laid-out data set.
-const OURS: u64 = 1 << 63;
 /// Number of bits for counting within a lane.
-const COUNT_BITS: u32 = 39;
+const COUNT_BITS: u32 = 37;
 /// Maximum number of lanes, over all workers, of a load that creates.
-pub(crate) const MAX_LANES: u64 = 1 << (63 - COUNT_BITS);
+pub(crate) const MAX_LANES: u64 = 1 << (61 - COUNT_BITS);
 
-/// The files or objects that a lane created and has not removed.
+/// Everything that a lane created and has not removed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OwnItems {
+    /// Files or objects, hard links included.
+    pub files: Churn,
+    pub symlinks: Churn,
+    pub directories: Churn,
+}
+
+impl OwnItems {
+    pub(crate) fn of_lane(lane: u64) -> Self {
+        let queue = |kind| Churn { first: OWN | kind | lane << COUNT_BITS, ..Churn::default() };
+        OwnItems { files: queue(0), symlinks: queue(SYMLINK), directories: queue(DIRECTORY) }
+    }
+
+    /// The queue that a number belongs to.
+    pub(crate) fn queue_of(&mut self, object: u64) -> &mut Churn {
+        match object {
+            object if is_directory(object) => &mut self.directories,
+            object if is_symlink(object) => &mut self.symlinks,
+            _ => &mut self.files,
+        }
+    }
+
+    /// What is left, including anything in doubt; `full` if the objects have their whole size.
+    pub(crate) fn left(&self, full: bool) -> [Extent; 3] {
+        [self.files.left(full), self.symlinks.left(false), self.directories.left(false)]
+    }
+}
+
+/// The files, links or directories that a lane created and has not removed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Churn {
-    lane: u64,
+    /// The number of the first one.
+    first: u64,
     oldest: u64,
     next: u64,
     /// The next one may exist: creating it was attempted, but did not succeed.
     doubt: bool,
+    /// The oldest may already have become the next: renaming it was attempted, and nobody knows how that ended.
+    moving: bool,
 }
 
 impl Churn {
-    pub(crate) fn of_lane(lane: u64) -> Self {
-        Churn { lane, ..Churn::default() }
-    }
-
     /// Whether a number was created by a churning lane.
     pub(crate) fn made(object: u64) -> bool {
-        object & OURS != 0
+        object & OWN != 0
     }
 
     fn number(&self, count: u64) -> u64 {
-        OURS | self.lane << COUNT_BITS | count & ((1 << COUNT_BITS) - 1)
+        self.first | count & ((1 << COUNT_BITS) - 1)
     }
 
     /// The number of the next one to create.
@@ -42,7 +70,27 @@ impl Churn {
 
     /// The next one to remove, if there is one.
     pub(crate) fn oldest(&self) -> Option<u64> {
-        (self.oldest < self.next).then(|| self.number(self.oldest))
+        (self.count() > 0).then(|| self.number(self.oldest))
+    }
+
+    /// The one created last, if it is still there.
+    pub(crate) fn last(&self) -> Option<u64> {
+        (self.count() > 0).then(|| self.number(self.next - 1))
+    }
+
+    /// A random one, if there is one.
+    pub(crate) fn any(&self, random: &mut fastrand::Rng) -> Option<u64> {
+        (self.count() > 0).then(|| self.number(random.u64(self.oldest..self.next)))
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.next - self.oldest
+    }
+
+    /// Whether a rename has to be repeated: until it has a definite end, the file's name is unknown.
+    pub(crate) fn is_moving(&self) -> bool {
+        self.moving
     }
 
     pub(crate) fn begin(&mut self) {
@@ -64,9 +112,25 @@ impl Churn {
         }
     }
 
+    /// Renaming the oldest to the next has ended. If it did not exist, an earlier attempt that seemed to fail had
+    /// renamed it; without such an attempt it is lost.
+    pub(crate) fn renamed_one(&mut self, error: Option<ErrorKind>) {
+        use ErrorKind::{AccessDenied, AlreadyExists, NoSpace, NotFound, ReadOnly, Rejected};
+        match error {
+            Some(NotFound) if !self.moving => self.oldest += 1,
+            None | Some(NotFound) => {
+                self.oldest += 1;
+                self.next += 1;
+                (self.doubt, self.moving) = (false, false);
+            }
+            Some(AccessDenied | AlreadyExists | NoSpace | ReadOnly | Rejected) => {}
+            Some(_) => self.moving = true,
+        }
+    }
+
     /// What is left, including anything in doubt; `full` if the objects have their whole size.
-    pub(crate) fn left(&self, full: bool) -> Extent {
-        let there = self.next - self.oldest;
+    fn left(&self, full: bool) -> Extent {
+        let there = self.count();
         let complete = if full { there } else { 0 };
         let existing = there + u64::from(self.doubt);
         Extent { first: self.number(self.oldest), existing, complete, ..Extent::default() }

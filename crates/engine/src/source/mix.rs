@@ -1,5 +1,6 @@
 //! The load of an experiment: draws an operation by weight, then its place by the access pattern.
 
+mod own;
 mod pause;
 mod plan;
 mod stream;
@@ -36,6 +37,8 @@ pub(crate) struct Mixer<'a> {
     uncommitted: u32,
     /// The last file written.
     written: Option<u64>,
+    /// Hard links created in a row.
+    links: u32,
 }
 
 /// How an operation chooses its place.
@@ -49,10 +52,8 @@ enum Aim {
     Items(Picker),
     /// The next block to write according to the lane's ledger.
     Book,
-    /// A new file or object.
-    Make,
-    /// The oldest one that the lane created.
-    Remove,
+    /// Something that the lane creates or has created.
+    Own,
     /// The last file written, otherwise a picked one.
     Commit(Picker),
 }
@@ -74,15 +75,15 @@ impl<'a> Mixer<'a> {
                 }
                 Role::Items => Aim::Items(picker(plan.items.total(), plan.item_bytes())),
                 Role::Book => Aim::Book,
-                Role::Make => Aim::Make,
-                Role::Remove => Aim::Remove,
+                Role::Own => Aim::Own,
                 Role::Commit => Aim::Commit(picker(plan.items.total(), plan.item_bytes())),
             }
         };
         let aims = plan.ops.iter().zip(0..).map(|(op, salt)| aim(&op.role, salt)).collect();
         let random = fastrand::Rng::with_seed(spread(plan.mix.seed, !number));
         let content_seed = spread(plan.mix.seed ^ u64::from(plan.mix.generation), number);
-        Mixer { plan, notes, lane, random, aims, writes: 0, content_seed, uncommitted: 0, written: None }
+        let (writes, uncommitted, written, links) = (0, 0, None, 0);
+        Mixer { plan, notes, lane, random, aims, writes, content_seed, uncommitted, written, links }
     }
 
     #[inline]
@@ -136,12 +137,7 @@ impl<'a> Mixer<'a> {
                 self.next_of_book()
             }
             Aim::Book => self.next_of_book(),
-            Aim::Make => Some(self.make()),
-            Aim::Remove => match self.notes.churn.get().oldest() {
-                Some(object) => Some(self.at(kind, Place { object, offset: 0, len: 0 }, 0)),
-                // What is to be removed must be created first.
-                None => Some(self.make()),
-            },
+            Aim::Own => Some(self.own(kind)),
             Aim::Commit(picker) => {
                 let item = picker.next(&mut self.random);
                 self.commit(Some(item))
@@ -171,12 +167,6 @@ impl<'a> Mixer<'a> {
         Some(self.at(kind, place, generation))
     }
 
-    fn make(&self) -> Op {
-        let object = self.notes.churn.get().newest();
-        let (kind, len) = self.plan.makes();
-        self.at(kind, Place { object, offset: 0, len }, self.plan.mix.generation)
-    }
-
     /// The commit of the last file written; if there is none, of this item.
     fn commit(&self, item: Option<u64>) -> Option<Op> {
         let object = self.written.or_else(|| item.map(|item| self.plan.items.place(item).object))?;
@@ -187,6 +177,7 @@ impl<'a> Mixer<'a> {
     pub(super) fn begin(&mut self, op: &Op) {
         match op.kind {
             OpKind::Write | OpKind::Put | OpKind::Create => self.begin_writing(op),
+            OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Mkdir => self.begin_own(op),
             _ => {}
         }
     }
@@ -194,23 +185,18 @@ impl<'a> Mixer<'a> {
     #[inline]
     fn begin_writing(&mut self, op: &Op) {
         if Churn::made(op.object) {
-            self.churn(Churn::begin);
+            self.begin_own(op);
         } else if let Some(book) = self.notes.book.borrow_mut().as_mut() {
             book.begin();
         }
-    }
-
-    fn churn(&self, change: impl FnOnce(&mut Churn)) {
-        let mut churn = self.notes.churn.get();
-        change(&mut churn);
-        self.notes.churn.set(churn);
     }
 
     #[inline]
     pub(super) fn finished(&mut self, op: &Op, error: Option<ErrorKind>) {
         match op.kind {
             OpKind::Write | OpKind::Put | OpKind::Create => self.finished_writing(op, error),
-            OpKind::Remove | OpKind::Delete => self.churn(|churn| churn.removed_one(error)),
+            OpKind::Remove | OpKind::Delete | OpKind::Rmdir => self.finished_own(op, error),
+            OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Mkdir => self.finished_own(op, error),
             OpKind::Commit => self.committed(error),
             _ => {}
         }
@@ -223,7 +209,7 @@ impl<'a> Mixer<'a> {
             self.uncommitted = self.uncommitted.saturating_add(1);
         }
         if Churn::made(op.object) {
-            self.churn(|churn| churn.made_one(error));
+            self.finished_own(op, error);
         } else if let Some(book) = self.notes.book.borrow_mut().as_mut() {
             book.end(error.is_none());
         }

@@ -22,7 +22,8 @@ use crate::share::Shares;
 use crate::written::WriteLedger;
 use crate::{CheckedBlocks, DataShape, StagePlan, StageWorkload, StopRule, VisitOrder};
 use check::Checker;
-pub(crate) use churn::{Churn, MAX_LANES as MAX_CHURNING_LANES};
+pub(crate) use churn::MAX_LANES as MAX_CHURNING_LANES;
+use churn::{Churn, OwnItems};
 use fill::Filler;
 use job::JobLane;
 pub(crate) use job::{JobState, Next};
@@ -50,7 +51,7 @@ pub(crate) struct LaneRecord {
     /// What a writing lane wrote.
     pub extent: Cell<Extent>,
     /// What a mix created and has not removed.
-    pub churn: Cell<Churn>,
+    pub own: Cell<OwnItems>,
     /// What a verified mix wrote.
     pub book: RefCell<Option<WriteLedger>>,
     /// What a check found.
@@ -101,7 +102,7 @@ impl<'p> Sources<'p> {
         let notes = LaneRecord::default();
         notes.extent.set(Extent { first: first_object(worker, lane), ..Extent::default() });
         let number = self.number(worker, lane);
-        notes.churn.set(Churn::of_lane(number));
+        notes.own.set(OwnItems::of_lane(number));
         if let Some(mix) = &self.mix {
             *notes.book.borrow_mut() = mix.book(number, self.plan.lanes());
         }

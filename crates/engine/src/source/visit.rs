@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use drivers::Op;
+use drivers::numbers::is_directory;
 use metrics::OpKind;
 
 use crate::data_set::{Index, Place};
@@ -30,7 +31,11 @@ impl Visitor {
         }
         let (Place { object, offset, len }, held) = self.index.held(self.next);
         let generation = held.unwrap_or(Op::UNCHECKED);
-        Some(Op::new(self.kind, self.lane, object).range(offset, len).generation(generation))
+        let kind = match self.kind {
+            OpKind::Remove if is_directory(object) => OpKind::Rmdir,
+            kind => kind,
+        };
+        Some(Op::new(kind, self.lane, object).range(offset, len).generation(generation))
     }
 
     /// Continues even after an error: an unreadable block must not hold up the others.

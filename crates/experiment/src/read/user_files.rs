@@ -140,7 +140,7 @@ pub(super) fn check(fields: &Fields<'_>, kind: &TargetKind, fleet: Option<&Fleet
         fields.fault("files", text, "remove the target's directory, and write it in the names");
     }
     if let Some(op) = cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| !OPS.contains(op)) {
-        let text = format!("{op} does not go with files that have names: it makes, removes or lists its own");
+        let text = format!("{op} does not go with files that have names: it is for files of the run's own");
         fields.fault("ops", text, "use read, write, trim, commit and stat, or remove names");
     }
     if let Some(fleet) = fleet {

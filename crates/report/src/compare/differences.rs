@@ -7,8 +7,8 @@ use stats::SteadyJudgement;
 use store::{State, Validity};
 use units::Size;
 
-use super::label;
 use super::matching::{MatchedPoint, RepeatedPoint};
+use super::{label, procedures};
 use crate::Document;
 
 /// Parts of a planned cell that identify it or do not affect the measurement.
@@ -58,6 +58,7 @@ pub fn warnings(runs: &[&Document], points: &[MatchedPoint<'_>]) -> Vec<String> 
     let facts: Vec<_> = runs.iter().map(|run| Some(known_facts(&run.run.environment.facts))).collect();
     out.extend(limited(different(&facts, UNKNOWN), "facts of the environment"));
     out.extend(hosts(runs));
+    out.extend(limited(procedures::changed(points), "procedures"));
     for n in 0..runs.len() {
         out.extend(doubtful(n, points));
     }

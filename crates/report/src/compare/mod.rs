@@ -8,6 +8,7 @@ mod hosts;
 mod html;
 mod matching;
 mod metric;
+mod procedures;
 mod series;
 mod series_html;
 mod text;

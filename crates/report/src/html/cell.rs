@@ -8,7 +8,7 @@ use store::{CellResult, State, Validity};
 use super::charts::{self, Picture};
 use super::facts::SharedFacts;
 use super::figure::Figures;
-use super::{curves, details, escape, hosts, limit, machines, words};
+use super::{curves, details, escape, hosts, limit, machines, procedures, words};
 use crate::figures::FigureUnit;
 use crate::{CellView, Document};
 
@@ -74,6 +74,7 @@ pub fn cell(
         out.push_str(&details::latencies(&path, result, figures));
     }
     out.push_str(&details::operations(&path, result, figures));
+    out.push_str(&procedures::table(&path, result, figures));
     out.push_str(&details::study(&path, result, figures));
     out.push_str(&details::open_loop(&path, result, figures));
     out.push_str(&details::criteria(&path, result, figures));

@@ -13,10 +13,11 @@ use crate::figures::FigureUnit;
 use crate::op_name;
 
 /// Headers of text columns.
-const LEFT: [&str; 11] = [
+const LEFT: [&str; 12] = [
     "",
     "examples",
     "operation",
+    "procedure",
     "kind",
     "host",
     "path",

@@ -16,6 +16,7 @@ mod matrix;
 mod overview;
 mod page;
 mod parameters;
+mod procedures;
 mod scale;
 mod summary;
 mod words;

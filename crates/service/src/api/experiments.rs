@@ -67,7 +67,7 @@ pub(crate) async fn validate(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<PlanView>, Problem> {
-    let given = body::read(&headers, body).await?;
+    let (given, _held) = body::read(&headers, body, &state.bodies).await?;
     blocking(move || {
         let plan = policy::plan(&given.text, state.queue.policy()).map_err(Problem::faults)?;
         Ok(Json(view(plan)))

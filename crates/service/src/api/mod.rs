@@ -31,6 +31,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::access::{Access, guard, guard_without_token};
+use crate::body::BodyBudget;
 use crate::exposition;
 use crate::problem::Problem;
 use crate::queue::RunQueue;
@@ -46,21 +47,34 @@ pub(crate) struct ApiState {
     queue: Arc<RunQueue>,
     streams: Arc<Semaphore>,
     registry: Arc<Registry>,
+    bodies: BodyBudget,
 }
 
 /// All routes, behind the access rules.
 pub(crate) fn router(queue: Arc<RunQueue>, access: Arc<Access>) -> Router {
     let registry = Arc::new(exposition::registry(&queue));
-    let state = ApiState { queue, streams: Arc::new(Semaphore::new(MAX_STREAMS)), registry };
+    let state = ApiState {
+        queue,
+        streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+        registry,
+        bodies: BodyBudget::default(),
+    };
     let (routes, _) = routes().split_for_parts();
-    let documents =
-        vec![ApiDocument { name: "manometer v3", path: "/api/v3/openapi.json", json: openapi_json() }];
+    let (storperf_routes, _) = storperf::routes().split_for_parts();
+    let documents = vec![
+        ApiDocument { name: "manometer v3", path: "/api/v3/openapi.json", json: openapi_json() },
+        ApiDocument {
+            name: "StorPerf v1.0 and v2.0",
+            path: "/api/v1.0/openapi.json",
+            json: storperf_openapi_json(),
+        },
+    ];
     let public = docs::router(documents)
         .merge(dashboard::router())
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(Arc::clone(&access), guard_without_token));
     routes
-        .merge(storperf::router())
+        .merge(storperf_routes)
         .fallback(async || {
             Problem::new(StatusCode::NOT_FOUND, "no-such-page", "there is nothing at this path")
         })
@@ -78,6 +92,7 @@ fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(runs::list, runs::create))
         .routes(routes!(runs::show, runs::remove))
         .routes(routes!(runs::stop))
+        .routes(routes!(runs::resume))
         .routes(routes!(runs::experiment))
         .routes(routes!(progress::progress))
         .routes(routes!(summary::summary))
@@ -92,8 +107,13 @@ fn routes() -> OpenApiRouter<ApiState> {
 
 /// The OpenAPI document of `/api/v3`, as the service serves it at `/api/v3/openapi.json`.
 pub fn openapi_json() -> String {
-    let document = document::complete(routes().get_openapi());
+    let document = document::complete(routes().get_openapi(), &document::problem());
     format!("{document:#}\n")
+}
+
+/// The OpenAPI document of `StorPerf`'s requests, as the service serves it at `/api/v1.0/openapi.json`.
+pub fn storperf_openapi_json() -> String {
+    storperf::openapi_json()
 }
 
 async fn wrong_method() -> Problem {

@@ -28,12 +28,7 @@ pub(super) fn failed(error: StoreError) -> Problem {
 /// The results of a run; `None` if it has not begun to measure.
 pub(super) fn stored(queue: &RunQueue, id: &str) -> Result<Option<(Store, RunRecord)>, Problem> {
     let run = queue.run(id)?;
-    let Some(store) = queue.results().map_err(failed)? else { return Ok(None) };
-    match store.run(&run.id) {
-        Ok(record) => Ok(Some((store, record))),
-        Err(StoreError::Unknown { .. }) => Ok(None),
-        Err(error) => Err(failed(error)),
-    }
+    queue.results().run(&run.id).map_err(failed)
 }
 
 /// The results of a run that must have some.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{ApiState, RunPath, blocking, page_size, parameters};
-use crate::body::{self, EXAMPLE, JsonForm};
+use crate::body::{self, EXAMPLE, JsonForm, KeysForm};
 use crate::database::{AskedRun, AskedState};
 use crate::problem::Problem;
 
@@ -68,6 +68,7 @@ fn view(run: AskedRun) -> RunView {
          links(
             ("show" = (operation_id = "showRun", parameters(("id" = "$response.body#/id")))),
             ("stop" = (operation_id = "stopRun", parameters(("id" = "$response.body#/id")))),
+            ("resume" = (operation_id = "resumeRun", parameters(("id" = "$response.body#/id")))),
             ("events" = (operation_id = "runEvents", parameters(("id" = "$response.body#/id")))),
             ("experiment" = (operation_id = "runExperiment", parameters(("id" = "$response.body#/id")))),
             ("cells" = (operation_id = "runCells", parameters(("id" = "$response.body#/id")))),
@@ -91,7 +92,7 @@ pub(crate) async fn create(
     body: Body,
 ) -> Result<Response, Problem> {
     let key = idempotency_key(&headers)?;
-    let given = body::read(&headers, body).await?;
+    let (given, _held) = body::read(&headers, body, &state.bodies).await?;
     let posted = blocking(move || state.queue.post(given, key.as_deref())).await?;
     let status = if posted.new { StatusCode::ACCEPTED } else { StatusCode::OK };
     let view = view(posted.run);
@@ -213,6 +214,40 @@ pub(crate) async fn stop(
         Ok((status, Json(view(run))).into_response())
     })
     .await
+}
+
+/// Resumes an interrupted or failed run
+///
+/// It returns to the queue under its id. Finished cells are kept; the others run. A run that waits or runs stays as it is. Keys
+/// that came with the run were in memory only, so they are sent again.
+#[utoipa::path(
+    post, path = "/api/v3/runs/{id}/resume", operation_id = "resumeRun", tag = "runs",
+    params(RunPath),
+    request_body(content = Option<KeysForm>, description = "Nothing, or the keys for its targets"),
+    responses(
+        (status = 202, description = "The run, in the queue again", body = RunView),
+        (status = 200, description = "The run already waits or runs", body = RunView),
+        (status = 404, description = "There is no such run"),
+        (status = 408, description = "The body arrived too slowly"),
+        (status = 409, description = "There is nothing to resume: the run is finished (`finished`) or has no results \
+                                      (`no-results`); its secrets are missing (`secrets`); or it belongs to another service \
+                                      (`another-service`)"),
+        (status = 413, description = "The body is too large"),
+        (status = 415, description = "The body is not JSON"),
+        (status = 422, description = "The experiment uses what this service no longer allows"),
+        (status = 503, description = "The queue is full, or the service is ending")
+    )
+)]
+pub(crate) async fn resume(
+    State(state): State<ApiState>,
+    RunPath { id }: RunPath,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let keys = body::keys(&headers, body, &state.bodies).await?;
+    let resumed = blocking(move || state.queue.resume(&id, keys)).await?;
+    let status = if resumed.new { StatusCode::ACCEPTED } else { StatusCode::OK };
+    Ok((status, Json(view(resumed.run))).into_response())
 }
 
 /// Stops a run, as `/stop` does; its results stay

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use provision::ApiSecret;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::fields::{Fields, refused};
 use super::request::check_user;
@@ -51,12 +52,16 @@ pub(crate) struct HostGroupBody {
 }
 
 /// A group as the API shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = HostGroup)]
 pub(crate) struct HostGroupView {
     stack_name: String,
+    /// Whether the group exists.
     stack_created: bool,
     agent_count: usize,
     slave_addresses: Vec<String>,
+    /// Its name, if it exists.
+    #[schema(required = true)]
     stack_id: Option<String>,
 }
 

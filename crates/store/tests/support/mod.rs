@@ -216,6 +216,7 @@ pub fn op_result(op: Option<OpKind>) -> OpSummary {
         bytes: 60_000 * 4096,
         rpcs: 60_001,
         retries: 1,
+        procedures: Vec::new(),
         bytes_per_s: estimate(4_096_000.0),
         ops_per_s: estimate(1000.0),
         service: latency(100_000),

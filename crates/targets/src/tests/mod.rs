@@ -21,6 +21,7 @@ use super::*;
 mod cycles;
 mod jobs;
 mod journal;
+mod names;
 mod objects;
 mod opening;
 mod places;

@@ -6,7 +6,7 @@ use experiment::{Cell, GateMetric};
 use store::{CellRecord, CellResult, Event, GateResult, OpSummary, StageRecord, StudyPoint};
 use units::Size;
 
-use super::hosts;
+use super::{hosts, procedures};
 use crate::results::words;
 
 /// The cell: a headline and indented lines. `all` adds details that explain a figure: client, target, criteria.
@@ -31,6 +31,7 @@ pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool, width: usiz
     report::steadiness(&result.steady).into_iter().for_each(&mut say);
     out.push_str(&hosts::limit(result, all, width));
     out.push_str(&figures(result, width));
+    out.push_str(&procedures::procedures(result, all, width));
     out.push_str(&hosts::hosts(result, width));
     if all {
         out.push_str(&hosts::paths(result, width));

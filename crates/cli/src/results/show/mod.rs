@@ -3,6 +3,7 @@
 pub mod baseline;
 mod cell;
 mod hosts;
+mod procedures;
 mod text;
 
 use std::io::Write;

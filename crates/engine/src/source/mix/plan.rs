@@ -35,8 +35,7 @@ pub(crate) enum Role {
     Blocks,
     Items,
     Book,
-    Make,
-    Remove,
+    Own,
     Commit,
 }
 
@@ -54,9 +53,8 @@ impl MixDraws {
         let total: f64 = mix.ops.iter().map(|op| op.weight).sum();
         let mut sum = 0.0;
         let role = |kind: OpKind| match (kind.traits().subject, kind.traits().changes) {
-            (OpSubject::Either, _) if mix.puts_are_new() => Role::Make,
-            (OpSubject::OwnMaking, _) if kind == OpKind::Create => Role::Make,
-            (OpSubject::OwnMaking, _) => Role::Remove,
+            (OpSubject::Either, _) if mix.puts_are_new() => Role::Own,
+            (OpSubject::OwnMaking, _) => Role::Own,
             (_, OpChange::Durability) => Role::Commit,
             _ if kind.writes() && rules.is_some() => Role::Book,
             _ if kind.is_of_ranges() => Role::Blocks,

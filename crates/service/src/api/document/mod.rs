@@ -13,7 +13,7 @@ use crate::event::{CellEvent, EndEvent, IntervalEvent, MessageEvent, MissedEvent
 use crate::problem::Problem;
 
 /// The media type of errors.
-const PROBLEM: &str = "application/problem+json";
+pub(super) const PROBLEM: &str = "application/problem+json";
 
 /// What any request may be answered.
 const REFUSALS: [(&str, &str); 4] = [
@@ -44,7 +44,7 @@ const REFUSALS: [(&str, &str); 4] = [
 pub(crate) struct Frame;
 
 /// The access token; a service on a loopback address needs none.
-struct Bearer;
+pub(super) struct Bearer;
 
 impl Modify for Bearer {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
@@ -55,15 +55,20 @@ impl Modify for Bearer {
     }
 }
 
-/// The whole document: what was collected from the handlers, what every operation has in common, and the schemas of stored
-/// records.
-pub(crate) fn complete(collected: &utoipa::openapi::OpenApi) -> Value {
+/// The content of an error of `/api/v3`.
+pub(super) fn problem() -> Value {
+    json!({ PROBLEM: { "schema": { "$ref": "#/components/schemas/Problem" } } })
+}
+
+/// The whole document: what was collected from the handlers, what every operation has in common, the content of errors, and
+/// the schemas of stored records.
+pub(super) fn complete(collected: &utoipa::openapi::OpenApi, error: &Value) -> Value {
     let mut document = serde_json::to_value(collected).unwrap_or_default();
     document["security"] = json!([{}, { "token": [] }]);
     let paths = document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut);
     for (method, operation) in paths.filter_map(Value::as_object_mut).flatten() {
         if let Some(responses) = operation["responses"].as_object_mut() {
-            refusals(method, responses);
+            refusals(method, responses, error);
         }
         let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
         for parameter in parameters.into_iter().flatten() {
@@ -79,15 +84,14 @@ pub(crate) fn complete(collected: &utoipa::openapi::OpenApi) -> Value {
 }
 
 /// Adds what any request may be answered, and the body of every error.
-fn refusals(method: &str, responses: &mut Map<String, Value>) {
+fn refusals(method: &str, responses: &mut Map<String, Value>, error: &Value) {
     let cross_site = ("403", "A page of another site sent it");
     for (status, why) in REFUSALS.into_iter().chain((method != "get").then_some(cross_site)) {
         responses.entry(status).or_insert_with(|| json!({ "description": why }));
     }
     for (status, response) in responses {
         if status.as_str() >= "400" {
-            response["content"] =
-                json!({ PROBLEM: { "schema": { "$ref": "#/components/schemas/Problem" } } });
+            response["content"] = error.clone();
         }
     }
 }

@@ -7,8 +7,10 @@ use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use utoipa::{IntoParams, IntoResponses};
 
 use super::Refusal;
+use super::document::{InitializationBody, JobBody, JobId, StoppedHosts, StoppedJob};
 use crate::api::results::stored;
 use crate::api::{ApiState, blocking, parameters};
 use crate::body;
@@ -24,35 +26,80 @@ const LISTED: u32 = 1000;
 const REPORTS: u32 = 50;
 
 /// Which job, and what of it.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(super) struct JobQuery {
-    /// `job_id` is what the original's documents say.
-    #[serde(alias = "job_id")]
+    /// The job's id; `job_id` means the same
+    #[serde(alias = "job_id")] // what the original's documents say
     id: Option<String>,
+    /// `metrics`, `metadata` or `status`
     #[serde(rename = "type")]
+    #[param(pattern = "^(metrics|metadata|status)$")]
     kind: Option<String>,
 }
 
 /// Reads a request's body.
 type ReadJob = fn(&[u8], &GroupBook) -> Result<JobRequest, Problem>;
 
-/// Fills a target.
+/// Fills a target
+#[utoipa::path(
+    post, path = "/api/v1.0/initializations", operation_id = "initialize", tag = "jobs",
+    request_body = InitializationBody, responses(Added)
+)]
 pub(super) async fn initialize(
     state: State<ApiState>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<JobId>, Refusal> {
     add(state, headers, body, storperf::initialization).await
 }
 
-/// Adds a job.
+/// Adds a job
+#[utoipa::path(
+    post, path = "/api/v1.0/jobs", operation_id = "createJob", tag = "jobs",
+    request_body = JobBody, responses(Added)
+)]
 pub(super) async fn create(
     state: State<ApiState>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<JobId>, Refusal> {
     add(state, headers, body, storperf::job).await
+}
+
+/// Adds a job, as in version 1.0
+#[utoipa::path(
+    post, path = "/api/v2.0/jobs", operation_id = "createJobV2", tag = "jobs",
+    request_body = JobBody, responses(Added)
+)]
+pub(super) async fn create_v2(
+    state: State<ApiState>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<JobId>, Refusal> {
+    add(state, headers, body, storperf::job).await
+}
+
+/// What posting a job can be answered.
+#[derive(IntoResponses)]
+#[allow(dead_code, reason = "described")]
+enum Added {
+    /// The job is in the queue
+    #[response(status = 200)]
+    Queued(#[to_schema] JobId),
+    /// The body arrived too slowly
+    #[response(status = 408)]
+    Slow,
+    /// The body is too large
+    #[response(status = 413)]
+    Large,
+    /// The body is not JSON
+    #[response(status = 415)]
+    OtherType,
+    /// The queue is full, or the service is ending or busy
+    #[response(status = 503)]
+    Unavailable,
 }
 
 async fn add(
@@ -60,8 +107,8 @@ async fn add(
     headers: HeaderMap,
     body: Body,
     read: ReadJob,
-) -> Result<Json<Value>, Refusal> {
-    let bytes = body::json(&headers, body).await?;
+) -> Result<Json<JobId>, Refusal> {
+    let (bytes, _held) = body::json(&headers, body, &state.bodies).await?;
     let posted = blocking(move || {
         let queue = &state.queue;
         let request = read(&bytes, &queue.groups())?;
@@ -70,10 +117,20 @@ async fn add(
         queue.post(NewExperiment { login, storperf: Some(job), ..NewExperiment::of(text) }, None)
     })
     .await?;
-    Ok(Json(json!({ "job_id": posted.run.id })))
+    Ok(Json(JobId { job_id: posted.run.id }))
 }
 
-/// Jobs, or one job's metrics, metadata or status.
+/// Jobs, or one job's metrics, metadata or status
+///
+/// Without an id: `job_ids`, newest first; with `type=status` the status of each, with `type=metadata` the reports of the
+/// newest. With an id: its metrics, or what `type` says.
+#[utoipa::path(
+    get, path = "/api/v1.0/jobs", operation_id = "showJobs", tag = "jobs", params(JobQuery),
+    responses(
+        (status = 200, description = "What was asked for", body = Object),
+        (status = 404, description = "There is no such job")
+    )
+)]
 pub(super) async fn show(
     State(state): State<ApiState>,
     query: Result<Query<JobQuery>, QueryRejection>,
@@ -153,11 +210,18 @@ fn all(queue: &RunQueue, kind: Kind) -> Result<Value, Problem> {
     }
 }
 
-/// Stops a job: the one named, else the newest that has not ended.
+/// Stops a job: the one named, else the newest that has not ended
+#[utoipa::path(
+    delete, path = "/api/v1.0/jobs", operation_id = "stopJob", tag = "jobs", params(JobQuery),
+    responses(
+        (status = 200, description = "It is ending, or has ended; asked again, it ends at once", body = StoppedJob),
+        (status = 404, description = "There is no such job")
+    )
+)]
 pub(super) async fn stop(
     State(state): State<ApiState>,
     query: Result<Query<JobQuery>, QueryRejection>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<StoppedJob>, Refusal> {
     let JobQuery { id, .. } = parameters(query)?;
     let hosts = blocking(move || {
         let queue = &state.queue;
@@ -168,13 +232,13 @@ pub(super) async fn stop(
                 let going = |state| matches!(state, AskedState::Queued | AskedState::Running);
                 match jobs.into_iter().find(|(run, _)| going(run.state)) {
                     Some(found) => found,
-                    None => return Ok(Value::Bool(true)),
+                    None => return Ok(StoppedHosts::None(true)),
                 }
             }
         };
         queue.stop(&run.id)?;
-        Ok(json!(job.hosts))
+        Ok(StoppedHosts::Of(job.hosts))
     })
     .await?;
-    Ok(Json(json!({ "Slaves": hosts })))
+    Ok(Json(StoppedJob { hosts }))
 }

@@ -1,0 +1,72 @@
+//! Names and attributes over NFS, and what each operation costs on the wire, against the simulated array.
+
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
+mod run_support;
+mod support;
+
+use std::process::{Command, Stdio};
+
+use run_support::Lab;
+use support::{Ended, Stage, run};
+
+const EXPERIMENT: &str = "
+targets: {t: {url: 'NFS_URL', mount_port: MOUNT_PORT, lookup: LOOKUP}}
+workloads:
+  names:
+    ops: {create: 25%, stat: 20%, rename: 15%, remove: 10%, mkdir: 10%, symlink: 10%, chmod: 10%}
+    files: 4
+    file_size: 64KiB
+    queue_depth: 4
+stages: {warm_up: 0s, measure: {at_least: 1s, at_most: 1s}}
+steady: none
+gates: [errors == 0]
+";
+
+fn read(lab: &Lab, arguments: &[&str]) -> Ended {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
+    command.args(arguments).stdin(Stdio::null()).arg("--results").arg(lab.path("results.sqlite"));
+    run(&mut command)
+}
+
+#[test]
+fn what_an_operation_costs_is_shown_reported_and_compared() {
+    let mut stage = Stage::plain(1);
+    stage.make_file_system("projects", "*(rw,no_root_squash)");
+    stage.remember();
+    let lab = Lab::new();
+    for (lookup, lookups) in [("cached", 0), ("each_component", 1)] {
+        let text = EXPERIMENT
+            .replace("NFS_URL", &stage.nfs_url("projects"))
+            .replace("MOUNT_PORT", &stage.mount_port().to_string())
+            .replace("LOOKUP", lookup);
+        let ended = lab.run(&text);
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        let result = lab.results().remove(0);
+        for op in result.ops.iter().chain([&result.total]) {
+            let calls: u64 = op.procedures.iter().map(|procedure| procedure.calls).sum();
+            assert_eq!(calls, op.rpcs, "{op:#?}");
+            assert!(op.procedures.iter().all(|p| p.errors == 0 && p.mean_ns > 0.0 && p.max_ns > 0));
+        }
+        for (kind, procedure) in [("create", "CREATE"), ("rename", "RENAME"), ("mkdir", "MKDIR")] {
+            let op = result.ops.iter().find(|op| op.op.unwrap().name() == kind).unwrap();
+            let calls =
+                |name: &str| op.procedures.iter().find(|p| p.procedure.name() == name).map_or(0, |p| p.calls);
+            assert_eq!((calls(procedure), calls("LOOKUP")), (op.ok, lookups * op.ok), "{kind}");
+        }
+    }
+    stage.assert_untouched();
+    lab.assert_clean();
+    // Long lines are wrapped.
+    let words = |ended: &Ended| ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = words(&read(&lab, &["show", "last~1"]));
+    assert!(shown.contains("RPCs: create = 1 CREATE, "), "{shown}");
+    assert!(shown.contains("rename = 1 RENAME"), "{shown}");
+    let compared = words(&read(&lab, &["compare", "last~1", "last"]));
+    assert!(compared.contains("create takes 1.00 LOOKUP instead of 0.00"), "{compared}");
+    let page = lab.path("report.html");
+    let reported = read(&lab, &["report", "last", "-o", page.to_str().unwrap()]);
+    assert_eq!(reported.code, Some(0), "{reported:#?}");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("RPCs of the operations, by procedure") && page.contains("SETATTR"));
+}

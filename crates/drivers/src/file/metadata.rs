@@ -1,0 +1,93 @@
+//! Operations on names and attributes, each one system call.
+
+use std::io;
+
+use metrics::ErrorKind;
+use reactor::{Buffer, Directory, SECOND_NAME_AT};
+
+use super::cache::Cache;
+use super::config::Place;
+use super::names::{NAME_LEN, name_of};
+use super::operation::{Fault, open_file, opened, refused, take_name};
+use super::session::{FileSession, Opened};
+use crate::{Done, Op};
+
+/// Permissions that a chmod sets: those of new files, so that a file stays readable and writable.
+const MODE: u32 = 0o644;
+
+/// The directory of our files. Files that the user named are neither renamed nor linked.
+fn directory(session: &FileSession) -> Result<(&Directory, &Cache), Fault> {
+    match &session.opened {
+        Opened::Directory { directory, cache } => Ok((directory, cache)),
+        Opened::Device { .. } => Err(Fault::new(ErrorKind::Rejected, "a device has no names")),
+    }
+}
+
+/// The lane's name buffer, with the names of both files.
+fn take_names(session: &FileSession, op: &Op) -> Result<Buffer, Fault> {
+    if !matches!(session.config.place, Place::Directory(_)) {
+        return Err(Fault::new(ErrorKind::Rejected, "only files with numbers are renamed or linked"));
+    }
+    let mut names = take_name(session, op)?;
+    names[SECOND_NAME_AT..SECOND_NAME_AT + NAME_LEN].copy_from_slice(&name_of(op.other));
+    names[SECOND_NAME_AT + NAME_LEN] = 0;
+    Ok(names)
+}
+
+/// Returns the name buffer to its lane, and the result of the system call.
+fn ended<T>(session: &FileSession, op: &Op, (result, name): (io::Result<T>, Buffer)) -> Result<Done, Fault> {
+    session.lanes[op.lane as usize].name.set(Some(name));
+    result.map_err(|e| refused(session, op, &e))?;
+    Ok(Done { rpcs: 1, ..Done::default() })
+}
+
+pub(super) async fn access(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let (directory, _) = directory(session)?;
+    ended(session, op, directory.access(take_name(session, op)?).await)
+}
+
+pub(super) async fn chmod(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let (directory, _) = directory(session)?;
+    ended(session, op, directory.set_mode(take_name(session, op)?, MODE).await)
+}
+
+pub(super) async fn truncate(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let file = match opened(session, op, true) {
+        Some(file) => file,
+        None => open_file(session, op, true).await?,
+    };
+    file.set_len(op.len).await.map_err(|e| refused(session, op, &e))?;
+    Ok(Done { rpcs: 1, ..Done::default() })
+}
+
+pub(super) async fn rename(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let (directory, cache) = directory(session)?;
+    cache.forget(op.object);
+    cache.forget(op.other);
+    ended(session, op, directory.rename(take_names(session, op)?).await)
+}
+
+pub(super) async fn link(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let (directory, _) = directory(session)?;
+    ended(session, op, directory.link(take_names(session, op)?).await)
+}
+
+pub(super) async fn symlink(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let (directory, _) = directory(session)?;
+    ended(session, op, directory.symlink(take_names(session, op)?).await)
+}
+
+pub(super) async fn readlink(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let (directory, _) = directory(session)?;
+    ended(session, op, directory.read_link(take_name(session, op)?).await)
+}
+
+pub(super) async fn mkdir(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let (directory, _) = directory(session)?;
+    ended(session, op, directory.make_directory(take_name(session, op)?).await)
+}
+
+pub(super) async fn rmdir(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let (directory, _) = directory(session)?;
+    ended(session, op, directory.remove_directory(take_name(session, op)?).await)
+}

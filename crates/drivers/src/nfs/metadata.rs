@@ -1,0 +1,104 @@
+//! Operations on names and attributes: those that are one call once handles are known.
+
+use wire::nfs3::{
+    AccessArgs, DirArgs, LinkArgs, MkdirArgs, Name, Path, RenameArgs, SetAttributes, SetattrArgs, Status,
+    SymlinkArgs,
+};
+
+use super::calls::{Access, Call, Link, Mkdir, Readlink, Rename, Rmdir, Setattr, Symlink};
+use super::lane::name_of;
+use super::operation::{Fault, Operation};
+
+/// Permissions that a chmod sets: those of new files, so that a file stays readable and writable.
+const MODE: u32 = 0o644;
+/// What an access asks for, as a client does before it opens a file for reading and writing.
+const READ_AND_WRITE: u32 = AccessArgs::READ | AccessArgs::MODIFY | AccessArgs::EXTEND;
+
+impl Operation<'_> {
+    pub(super) async fn access(&mut self) -> Result<(), Fault> {
+        let arguments = AccessArgs { file: self.open().await?.file, access: READ_AND_WRITE };
+        self.call(Access, &arguments).await
+    }
+
+    pub(super) async fn chmod(&mut self) -> Result<(), Fault> {
+        let attributes = SetAttributes { mode: Some(MODE), ..SetAttributes::default() };
+        self.set_attributes(attributes).await
+    }
+
+    pub(super) async fn truncate(&mut self) -> Result<(), Fault> {
+        let attributes = SetAttributes { size: Some(self.op.len), ..SetAttributes::default() };
+        self.set_attributes(attributes).await
+    }
+
+    async fn set_attributes(&mut self, attributes: SetAttributes) -> Result<(), Fault> {
+        let arguments = SetattrArgs { file: self.open().await?.file, attributes, guard: None };
+        self.call(Setattr, &arguments).await
+    }
+
+    pub(super) async fn rename(&mut self) -> Result<(), Fault> {
+        let (from, to) = (name_of(self.op.object), name_of(self.op.other));
+        let directory = self.own_directory().await?;
+        let place = |name| DirArgs { directory, name: Name(name) };
+        let known = {
+            let mut handles = self.session.handles.borrow_mut();
+            let known = handles.get(self.op.object);
+            handles.forget(self.op.object);
+            handles.forget(self.op.other);
+            known
+        };
+        let arguments = RenameArgs { from: place(&from), to: place(&to) };
+        // Renamed by an earlier transmission, whose reply was lost.
+        self.once(Rename, &arguments, Status::NOENT).await?;
+        if let Some(file) = known {
+            self.session.handles.borrow_mut().insert(self.op.other, file);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn link(&mut self) -> Result<(), Fault> {
+        let name = name_of(self.op.other);
+        let file = self.open().await?.file;
+        let directory = self.own_directory().await?;
+        let arguments = LinkArgs { file, link: DirArgs { directory, name: Name(&name) } };
+        self.once(Link, &arguments, Status::EXIST).await
+    }
+
+    pub(super) async fn symlink(&mut self) -> Result<(), Fault> {
+        let (name, target) = (name_of(self.op.object), name_of(self.op.other));
+        let place = DirArgs { directory: self.own_directory().await?, name: Name(&name) };
+        let arguments = SymlinkArgs { place, attributes: SetAttributes::default(), target: Path(&target) };
+        self.once(Symlink, &arguments, Status::EXIST).await
+    }
+
+    pub(super) async fn readlink(&mut self) -> Result<(), Fault> {
+        let file = self.open().await?.file;
+        self.call(Readlink, &file).await
+    }
+
+    pub(super) async fn mkdir(&mut self) -> Result<(), Fault> {
+        let name = name_of(self.op.object);
+        let place = DirArgs { directory: self.own_directory().await?, name: Name(&name) };
+        let attributes = SetAttributes { mode: Some(0o755), ..SetAttributes::default() };
+        self.once(Mkdir, &MkdirArgs { place, attributes }, Status::EXIST).await
+    }
+
+    pub(super) async fn rmdir(&mut self) -> Result<(), Fault> {
+        let name = name_of(self.op.object);
+        let place = DirArgs { directory: self.own_directory().await?, name: Name(&name) };
+        self.once(Rmdir, &place, Status::NOENT).await
+    }
+
+    /// Makes a call that a server without memory of its replies may execute twice: if it was transmitted more than
+    /// once and ends with `done`, an earlier transmission succeeded.
+    async fn once<C: Call<Reply = ()>>(
+        &mut self,
+        call: C,
+        arguments: &C::Arguments<'_>,
+        done: Status,
+    ) -> Result<(), Fault> {
+        match self.call(call, arguments).await {
+            Err(fault) if !(fault.repeated && fault.status == Some(done)) => Err(fault),
+            _ => Ok(()),
+        }
+    }
+}

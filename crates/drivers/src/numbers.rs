@@ -1,0 +1,29 @@
+//! What an object's number says about the object: names are made from numbers, and nothing else is kept.
+
+/// Set in the numbers of what a load creates besides its data set.
+pub const OWN: u64 = 1 << 63;
+/// Set, among these, in the numbers of symbolic links.
+pub const SYMLINK: u64 = 1 << 62;
+/// Set, among these, in the numbers of directories.
+pub const DIRECTORY: u64 = 1 << 61;
+
+/// Whether the object with this number is a directory.
+pub const fn is_directory(object: u64) -> bool {
+    object & (OWN | DIRECTORY) == OWN | DIRECTORY
+}
+
+/// Whether the object with this number is a symbolic link.
+pub const fn is_symlink(object: u64) -> bool {
+    object & (OWN | SYMLINK) == OWN | SYMLINK
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_own_numbers_have_kinds() {
+        assert!(is_directory(OWN | DIRECTORY | 5) && !is_directory(DIRECTORY) && !is_directory(OWN));
+        assert!(is_symlink(OWN | SYMLINK | 5) && !is_symlink(SYMLINK) && !is_symlink(OWN | DIRECTORY));
+    }
+}

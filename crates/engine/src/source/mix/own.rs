@@ -1,0 +1,103 @@
+//! Operations on what the lane itself creates: nothing is used before it exists, or after it was removed.
+
+use drivers::Op;
+use metrics::{ErrorKind, OpKind};
+
+use super::Mixer;
+use crate::data_set::Place;
+use crate::source::churn::OwnItems;
+
+/// Links to a file in a row, before a new file is created: file systems limit them, the strictest to 1,024.
+const LINKS_MAX: u32 = 1000;
+
+impl Mixer<'_> {
+    /// The next operation of this kind, or the one that must come first.
+    pub(super) fn own(&mut self, kind: OpKind) -> Op {
+        let own = self.notes.own.get();
+        let OwnItems { files, symlinks, directories } = own;
+        let on = |kind, object| Op::new(kind, self.lane, object);
+        let is_on_files = !matches!(kind, OpKind::Symlink | OpKind::Readlink | OpKind::Mkdir | OpKind::Rmdir);
+        if files.is_moving() && is_on_files {
+            return files.oldest().map_or_else(|| self.make(), |from| self.rename(from));
+        }
+        match kind {
+            OpKind::Mkdir => on(kind, directories.newest()),
+            OpKind::Rmdir => match directories.oldest() {
+                Some(object) => on(kind, object),
+                None => on(OpKind::Mkdir, directories.newest()),
+            },
+            OpKind::Symlink => self.symlink(),
+            OpKind::Readlink => match symlinks.any(&mut self.random) {
+                Some(object) => on(kind, object),
+                None => self.symlink(),
+            },
+            OpKind::Rename => files.oldest().map_or_else(|| self.make(), |from| self.rename(from)),
+            OpKind::Link => match files.last().filter(|_| self.links < LINKS_MAX) {
+                Some(object) => on(kind, object).other(files.newest()),
+                None => self.make(),
+            },
+            OpKind::Truncate => match files.any(&mut self.random) {
+                Some(object) => {
+                    let len = if self.random.bool() { self.plan.item_bytes() } else { 0 };
+                    on(kind, object).range(0, len)
+                }
+                None => self.make(),
+            },
+            OpKind::Remove | OpKind::Delete => {
+                let queue = if symlinks.count() > files.count() { symlinks } else { files };
+                // What is to be removed must be created first.
+                queue.oldest().map_or_else(|| self.make(), |object| on(kind, object))
+            }
+            _ => self.make(),
+        }
+    }
+
+    /// A new file or object.
+    fn make(&self) -> Op {
+        let object = self.notes.own.get().files.newest();
+        let (kind, len) = self.plan.makes();
+        self.at(kind, Place { object, offset: 0, len }, self.plan.mix.generation)
+    }
+
+    /// Gives the oldest file the next number: what exists remains one range.
+    fn rename(&self, from: u64) -> Op {
+        let to = self.notes.own.get().files.newest();
+        Op::new(OpKind::Rename, self.lane, from).other(to)
+    }
+
+    /// A new symbolic link to a random file of the data set, or to one that does not exist.
+    fn symlink(&mut self) -> Op {
+        let object = self.notes.own.get().symlinks.newest();
+        let items = &self.plan.items;
+        let target = match items.total() {
+            0 => 0,
+            total => items.place(self.random.u64(..total)).object,
+        };
+        Op::new(OpKind::Symlink, self.lane, object).other(target)
+    }
+
+    pub(super) fn begin_own(&self, op: &Op) {
+        self.change_own(|own| match op.kind {
+            OpKind::Rename | OpKind::Link => own.files.begin(),
+            _ => own.queue_of(op.object).begin(),
+        });
+    }
+
+    pub(super) fn finished_own(&mut self, op: &Op, error: Option<ErrorKind>) {
+        if error.is_none() {
+            self.links = if op.kind == OpKind::Link { self.links + 1 } else { 0 };
+        }
+        self.change_own(|own| match op.kind {
+            OpKind::Rename => own.files.renamed_one(error),
+            OpKind::Link => own.files.made_one(error),
+            OpKind::Remove | OpKind::Delete | OpKind::Rmdir => own.queue_of(op.object).removed_one(error),
+            _ => own.queue_of(op.object).made_one(error),
+        });
+    }
+
+    fn change_own(&self, change: impl FnOnce(&mut OwnItems)) {
+        let mut own = self.notes.own.get();
+        change(&mut own);
+        self.notes.own.set(own);
+    }
+}

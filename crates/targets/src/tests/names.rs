@@ -1,0 +1,180 @@
+//! Names and attributes: every operation on files, and what is there afterwards.
+
+use super::*;
+
+const OPS: [(OpKind, f64); 13] = [
+    (OpKind::Create, 0.2),
+    (OpKind::Remove, 0.1),
+    (OpKind::Rename, 0.1),
+    (OpKind::Link, 0.1),
+    (OpKind::Symlink, 0.1),
+    (OpKind::Readlink, 0.05),
+    (OpKind::Mkdir, 0.1),
+    (OpKind::Rmdir, 0.05),
+    (OpKind::Truncate, 0.05),
+    (OpKind::Stat, 0.05),
+    (OpKind::Access, 0.05),
+    (OpKind::Chmod, 0.03),
+    (OpKind::List, 0.02),
+];
+
+/// Runs all of them; nothing may fail.
+fn load(opened: &Opened, workload: &Workload) -> StageResult {
+    opened.prepare().unwrap();
+    fill(opened, workload, 1);
+    let mix = Mix {
+        data_set: opened.data_set(workload),
+        ops: workload.ops.clone(),
+        access: workload.access(),
+        block_sizes: Vec::new(),
+        fsync_every: 0,
+        think: None,
+        verify: false,
+        generation: 1,
+        seed: 3,
+    };
+    let mixed = stage(opened, workload, Load::Mix(mix), StopRule::Ops(4000), Sink::Buffer);
+    assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
+    for (kind, share) in OPS {
+        let done = mixed.total.op(kind).map_or(0, |stats| stats.ok);
+        assert!(done as f64 > share * 2000.0, "{done} of {kind}");
+    }
+    // Files of the data set were queried, and not changed.
+    let checked = check(opened, workload, ContentSummary::uniform(1));
+    assert_eq!((checked.checked.wrong, checked.checked.unread), (0, 0), "{:?}", checked.error_samples);
+    mixed
+}
+
+/// Removes what the mix left: all of it exists.
+fn remove(opened: &Opened, workload: &Workload, mixed: &StageResult) {
+    let data_set = mixed.data_set.clone();
+    let load = Load::Visit { data_set, kind: OpKind::Remove };
+    let removed = stage(opened, workload, load, StopRule::Exhausted, Sink::Buffer);
+    assert_eq!(removed.total.failed(), 0, "{:?}", removed.error_samples);
+    assert_eq!(removed.total.ok(), mixed.data_set.objects());
+}
+
+#[test]
+fn names_in_a_directory_are_what_the_load_left() {
+    let (directory, _, run) = run();
+    let url = format!("file://{}", directory.path().display());
+    let workload = workload(&OPS);
+    let opened = open(&target(&url, &[]), &workload, &options(&run)).unwrap();
+    let mixed = load(&opened, &workload);
+    let place = opened.directory().unwrap().to_owned();
+    let mut there: Vec<(u64, char)> = std::fs::read_dir(&place)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter_map(|entry| {
+            let kind = entry.file_type().unwrap();
+            let kind = if kind.is_dir() {
+                'd'
+            } else if kind.is_symlink() {
+                'l'
+            } else {
+                'f'
+            };
+            Some((u64::from_str_radix(entry.file_name().to_str()?, 16).ok()?, kind))
+        })
+        .filter(|(object, _)| *object >= 8)
+        .collect();
+    there.sort_unstable();
+    let kind = |object| match object {
+        object if drivers::numbers::is_directory(object) => 'd',
+        object if drivers::numbers::is_symlink(object) => 'l',
+        _ => 'f',
+    };
+    let mut left: Vec<_> = mixed.data_set.sizes().map(|(object, _)| (object, kind(object))).collect();
+    left.sort_unstable();
+    assert_eq!(there, left);
+    assert!(['d', 'l', 'f'].iter().all(|kind| left.iter().filter(|(_, of)| of == kind).count() > 10));
+    opened.cache(CacheControl::Invalidate);
+    opened.remove_all().unwrap();
+    assert!(!place.exists());
+}
+
+#[test]
+fn names_on_an_export_are_what_the_load_left() {
+    let (directory, _, run) = run();
+    let array = Provisioned::start(directory.path());
+    let workload = workload(&OPS);
+    let opened = open(&array.nfs(), &workload, &options(&run)).unwrap();
+    let mixed = load(&opened, &workload);
+    costs(&mixed);
+    remove(&opened, &workload, &mixed);
+    opened.remove_all().unwrap();
+    // Directories and links are removed with everything else.
+    load(&opened, &workload);
+    opened.remove_all().unwrap();
+    assert!(run.remaining().is_empty());
+}
+
+/// Each operation took exactly the RPCs that it needs, and every RPC belongs to an operation.
+fn costs(mixed: &StageResult) {
+    use metrics::RpcKind::{self, Create, Lookup, Mkdir, Readlink, Remove, Rename, Rmdir, Setattr, Symlink};
+    for (kind, stats) in &mixed.total.ops {
+        let calls: u64 = stats.procedures.iter().map(|procedure| procedure.calls).sum();
+        assert_eq!(calls, stats.rpcs, "{kind}");
+    }
+    let of = |kind| mixed.total.op(kind).unwrap();
+    let calls = |kind, procedure: RpcKind| {
+        let list = &of(kind).procedures;
+        list.iter().find(|stats| stats.procedure == procedure).map_or(0, |stats| stats.calls)
+    };
+    for (kind, procedure) in [
+        (OpKind::Create, Create),
+        (OpKind::Mkdir, Mkdir),
+        (OpKind::Rename, Rename),
+        (OpKind::Remove, Remove),
+        (OpKind::Rmdir, Rmdir),
+        (OpKind::Symlink, Symlink),
+        (OpKind::Readlink, Readlink),
+        (OpKind::Truncate, Setattr),
+        (OpKind::Chmod, Setattr),
+        (OpKind::Link, RpcKind::Link),
+    ] {
+        assert_eq!(calls(kind, procedure), of(kind).ok, "{kind}");
+        let [call] =
+            of(kind).procedures.iter().filter(|stats| stats.procedure == procedure).collect::<Vec<_>>()[..]
+        else {
+            panic!("{procedure} is listed once")
+        };
+        assert!(
+            call.ok == call.calls && call.errors == 0 && call.total_ns > 0 && call.max_ns > 0,
+            "{call:?}"
+        );
+        assert!(call.max_ns <= call.total_ns && call.mean_ns() <= call.max_ns as f64);
+    }
+    // Handles are looked up once a worker, and links never had one.
+    let looked_up: u64 = mixed.total.ops.iter().map(|(kind, _)| calls(*kind, Lookup)).sum();
+    let links =
+        calls(OpKind::Readlink, Lookup) + calls(OpKind::Link, Lookup) + calls(OpKind::Truncate, Lookup);
+    assert!(looked_up <= links + 2 * 8, "{looked_up} {links}");
+}
+
+#[test]
+fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
+    let (directory, _, run) = run();
+    let array = Provisioned::start(directory.path());
+    let mut target = array.nfs();
+    target.options.insert("lookup".into(), "each_component".into());
+    let workload = workload(&OPS);
+    let opened = open(&target, &workload, &options(&run)).unwrap();
+    let mixed = load(&opened, &workload);
+    for (kind, lookups) in [
+        (OpKind::Create, 1),
+        (OpKind::Rename, 1),
+        (OpKind::Mkdir, 1),
+        (OpKind::List, 1),
+        (OpKind::Stat, 2),
+        (OpKind::Chmod, 2),
+        (OpKind::Readlink, 2),
+        // The file, and the directory of its new name.
+        (OpKind::Link, 3),
+    ] {
+        let stats = mixed.total.op(kind).unwrap();
+        let lookup = stats.procedures.iter().find(|stats| stats.procedure == metrics::RpcKind::Lookup);
+        assert_eq!(lookup.unwrap().calls, lookups * stats.ok, "{kind}");
+    }
+    opened.remove_all().unwrap();
+}
