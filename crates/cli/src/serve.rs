@@ -1,11 +1,15 @@
 //! `manometer serve`: the service's arguments, its signals, its exit code.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use database::DatabaseServer;
 use runner::StopReason;
 use service::{RequestPolicy, ServeOptions, Service, ServiceError, TokenDigest};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -41,6 +45,15 @@ pub struct ServeArguments {
     /// Directory for results, journals and the queue; created for its owner only
     #[arg(long, value_name = "DIR")]
     directory: PathBuf,
+    /// Database that several services share, instead of files: postgres://USER@HOST/DATABASE, without the password
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// File with the password of --database, only readable by its owner
+    #[arg(long, value_name = "FILE", requires = "database", env = "MANOMETER_DATABASE_PASSWORD_FILE")]
+    database_password_file: Option<PathBuf>,
+    /// File of PEM certificates whose signatures on the server's certificate are trusted; else those of this host
+    #[arg(long, value_name = "FILE", requires = "database")]
+    database_ca: Option<PathBuf>,
     /// File with the token that every request must carry (Authorization: Bearer TOKEN)
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -67,11 +80,15 @@ pub struct ServeArguments {
     storperf_sample: String,
 }
 
+/// Bytes that are read of a file with a password.
+const LONGEST_PASSWORD: u64 = 4096;
+
 const EXAMPLES: &str = "\
 Examples:
   manometer serve --directory /var/lib/manometer
   manometer serve --directory state --listen 0.0.0.0:5000 --token-file token --host-name lab.example
   manometer serve --directory state --allow-path /mnt/scratch
+  manometer serve --directory state --database postgres://lab@db.example/lab --database-password-file pw
 
 To send an experiment and watch it:
   curl -H 'Content-Type: application/yaml' --data-binary @nightly.yaml http://127.0.0.1:5000/api/v3/runs
@@ -101,6 +118,7 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
             )));
         }
     };
+    let database = database(&arguments)?;
     let failure = |error: std::io::Error| ServiceError::Failure(format!("signals cannot be caught: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(failure)?;
     let signals = {
@@ -111,6 +129,7 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
     let service = Service::start(ServeOptions {
         listen: arguments.listen,
         directory: arguments.directory,
+        database,
         token,
         host_names: arguments.host_names,
         policy: RequestPolicy {
@@ -126,6 +145,34 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
     messages.note(&format!("listening on http://{}", service.address()));
     let service = Arc::new(service);
     runtime.block_on(until_ended(&service, signals, messages)).map_err(failure)
+}
+
+/// The shared database, and how to log in to it.
+fn database(arguments: &ServeArguments) -> Result<Option<DatabaseServer>, ServiceError> {
+    let Some(url) = &arguments.database else { return Ok(None) };
+    let password = arguments.database_password_file.as_deref().map(password).transpose()?;
+    let server = DatabaseServer::new(url, password.as_deref(), arguments.database_ca.as_deref());
+    server.map(Some).map_err(|error| ServiceError::Usage(format!("--database: {error}")))
+}
+
+/// The first line of a file that nobody else can read.
+fn password(path: &Path) -> Result<String, ServiceError> {
+    let wrong =
+        |why: String| ServiceError::Usage(format!("--database-password-file {}: {why}", path.display()));
+    let mut file = File::open(path).map_err(|error| wrong(error.to_string()))?;
+    let mode = file.metadata().map_err(|error| wrong(error.to_string()))?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(wrong(format!("others can use it (mode {:o}); next: chmod 600 it", mode & 0o777)));
+    }
+    let mut text = String::new();
+    file.by_ref()
+        .take(LONGEST_PASSWORD)
+        .read_to_string(&mut text)
+        .map_err(|error| wrong(error.to_string()))?;
+    match text.lines().next() {
+        Some(password) if !password.is_empty() => Ok(password.to_owned()),
+        _ => Err(wrong("it is empty; next: write the password on its first line".to_owned())),
+    }
 }
 
 /// What ends the service.

@@ -20,6 +20,7 @@ mod policy;
 mod problem;
 mod queue;
 mod server;
+mod server_id;
 mod service;
 mod storperf;
 mod token;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use database::DatabaseServer;
 use exporters::{GraphiteOptions, GraphitePush};
 
 use crate::token::TokenDigest;
@@ -18,6 +19,8 @@ pub struct ServeOptions {
     pub listen: SocketAddr,
     /// Directory of the service's state: `results.sqlite`, `journal/`, `service.sqlite`. Created for its owner only.
     pub directory: PathBuf,
+    /// Database that several services share, instead of `service.sqlite`.
+    pub database: Option<DatabaseServer>,
     /// The token that every request must carry; required unless the address is a loopback one.
     pub token: Option<TokenDigest>,
     /// Names under which the service may be addressed, besides its own addresses and `localhost`.
@@ -36,6 +39,7 @@ pub struct ServeOptions {
 
 /// What the queue needs of these.
 pub(crate) struct QueueSettings {
+    pub database: Option<DatabaseServer>,
     pub policy: RequestPolicy,
     pub ssh_options: Vec<String>,
     pub storperf_sample: Duration,

@@ -8,14 +8,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use database::{DatabaseCause, DatabaseError};
 use exporters::{CurrentRun, GraphitePush};
 use provision::RunId;
+use reactor::clock::now_ns;
 use runner::progress::SharedProgress;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
 
 use crate::carry_out::{self, Place, RESULTS, Task};
-use crate::database::{AskedRun, AskedState, Database, DatabaseError, NewRun};
+use crate::database::{AskedRun, AskedState, Database, NewRun};
 use crate::event::StateEvent;
 use crate::event_log::EventLog;
 use crate::message_log::MessageLog;
@@ -23,12 +25,17 @@ use crate::new_experiment::{NewExperiment, RunSecrets};
 use crate::options::{QueueSettings, RequestPolicy};
 use crate::policy;
 use crate::problem::Problem;
+use crate::server_id::{ServerIdError, server_id};
 use crate::storperf::{GroupBook, StorperfJob};
 
 /// Maximum number of runs that wait.
 const MAX_QUEUED: usize = 1000;
 /// Maximum number of runs under way; each has threads, connections and memory of its own.
 const MAX_RUNNING: usize = 32;
+/// How long a request waits for a lost database.
+const REQUEST_PATIENCE: Duration = Duration::from_secs(10);
+/// How long the end of a run waits for a lost database.
+const END_PATIENCE: Duration = Duration::from_secs(600);
 /// Number of ended runs whose events are kept.
 const KEPT_LOGS: usize = 32;
 
@@ -38,7 +45,7 @@ pub(crate) struct RunQueue {
     policy: RequestPolicy,
     ssh_options: Vec<String>,
     storperf_sample: Duration,
-    messages: MessageLog,
+    messages: Arc<MessageLog>,
     groups: Mutex<GroupBook>,
     /// Receives the measurements of all runs.
     graphite: Option<Arc<GraphitePush>>,
@@ -77,6 +84,17 @@ struct Running {
     progress: Arc<OnceLock<Arc<SharedProgress>>>,
 }
 
+/// Why a queue cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum QueueError {
+    /// Its database cannot be used.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The service has no id.
+    #[error(transparent)]
+    ServerId(#[from] ServerIdError),
+}
+
 /// A run that was posted.
 pub(crate) struct Posted {
     pub run: AskedRun,
@@ -84,23 +102,32 @@ pub(crate) struct Posted {
     pub new: bool,
 }
 
-fn broken(error: rusqlite::Error) -> Problem {
-    Problem::internal(format!("service.sqlite: {error}"))
+fn broken(error: DatabaseError) -> Problem {
+    Problem::internal(error)
 }
 
 impl RunQueue {
     /// Opens the state of an earlier service, if any. Runs that it did not end are marked as interrupted.
     ///
     /// # Errors
-    /// The queue's file cannot be read or written.
-    pub(crate) fn open(directory: &Path, settings: QueueSettings) -> Result<Arc<Self>, DatabaseError> {
-        let database = Database::open(&directory.join("service.sqlite"))?;
+    /// The database cannot be read or written.
+    pub(crate) fn open(directory: &Path, settings: QueueSettings) -> Result<Arc<Self>, QueueError> {
+        let messages = Arc::new(MessageLog::new(settings.notes));
+        let database = match settings.database {
+            None => Database::open(&directory.join("service.sqlite"))?,
+            Some(server) => {
+                let log = Arc::clone(&messages);
+                let server =
+                    server.with_notes(Arc::new(move |line| log.add(line))).with_patience(REQUEST_PATIENCE);
+                Database::open_shared(&server, &server_id(directory)?)?
+            }
+        };
         let queue = Self {
             directory: directory.to_owned(),
             policy: settings.policy,
             ssh_options: settings.ssh_options,
             storperf_sample: settings.storperf_sample,
-            messages: MessageLog::new(settings.notes),
+            messages,
             groups: Mutex::default(),
             graphite: settings.graphite,
             database: Mutex::new(database),
@@ -214,6 +241,18 @@ impl RunQueue {
         self.database().run(id).map_err(broken)?.ok_or_else(|| Problem::no_run(id))
     }
 
+    /// A run that has ended, or belongs to this service: no other one can stop or watch it.
+    pub(crate) fn own(&self, id: &str) -> Result<AskedRun, Problem> {
+        let run = self.run(id)?;
+        let ended = !matches!(run.state, AskedState::Queued | AskedState::Running);
+        if ended || self.database().owns(&run) {
+            return Ok(run);
+        }
+        let detail =
+            format!("run {id} belongs to another service with this database; next: ask that service");
+        Err(Problem::new(StatusCode::CONFLICT, "another-service", detail))
+    }
+
     /// The experiment of a run, as it was posted.
     pub(crate) fn experiment(&self, id: &str) -> Result<String, Problem> {
         let run = self.run(id)?;
@@ -265,7 +304,7 @@ impl RunQueue {
                 true => running.stop.stop(StopReason::Caller),
             }
         } else {
-            let run = self.run(id)?;
+            let run = self.own(id)?;
             if run.state == AskedState::Queued {
                 let (state, reason) = match run.started {
                     None => (AskedState::Cancelled, "taken from the queue by a request"),
@@ -289,7 +328,7 @@ impl RunQueue {
         }
         let queued = match self.database().in_state(AskedState::Queued) {
             Ok(queued) => queued,
-            Err(error) => return self.messages.add(&format!("service.sqlite: {error}")),
+            Err(error) => return self.messages.add(&error.to_string()),
         };
         let mut busy: BTreeSet<String> =
             shared.running.values().flat_map(|running| running.hosts.iter().cloned()).collect();
@@ -345,17 +384,30 @@ impl RunQueue {
     }
 
     fn end(self: &Arc<Self>, id: &str, name: &str, state: AskedState, reason: Option<&str>) {
-        let mut shared = self.shared();
         let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
         self.messages.add(&format!("run {id} of {name}: {}{because}", state.name()));
-        if let Err(error) = self.database().end(id, state, reason, now()) {
-            self.messages.add(&format!("service.sqlite: {error}"));
-        }
+        self.record_end(id, state, reason);
+        let mut shared = self.shared();
         shared.running.remove(id);
         conclude(&mut shared, id, state, reason);
         drop(shared);
         self.ended.notify_all();
         self.start_ready();
+    }
+
+    /// Stores how a run ended; waits for a database that cannot be reached.
+    fn record_end(&self, id: &str, state: AskedState, reason: Option<&str>) {
+        let (at, began_ns) = (now(), now_ns());
+        loop {
+            let Err(error) = self.database().end(id, state, reason, at) else { return };
+            let passes =
+                matches!(error.cause, DatabaseCause::Unreachable { .. } | DatabaseCause::Lost { .. });
+            if !passes || now_ns() - began_ns >= END_PATIENCE.as_nanos() as u64 {
+                let next = "next: restart the service, which marks the run as interrupted";
+                return self.messages.add(&format!("run {id}: its end is not recorded: {error}; {next}"));
+            }
+            std::thread::sleep(REQUEST_PATIENCE);
+        }
     }
 
     /// Starts no further runs and ends those under way: with their current interval, or at once.

@@ -82,13 +82,15 @@ impl Service {
             .map(Arc::new);
         let notes = Arc::clone(&options.notes);
         let settings = QueueSettings {
+            database: options.database,
             policy: options.policy,
             ssh_options: options.ssh_options,
             storperf_sample: options.storperf_sample,
             graphite: graphite.clone(),
             notes: options.notes,
         };
-        let queue = RunQueue::open(&directory, settings).map_err(|error| failure(&directory, &error))?;
+        let queue =
+            RunQueue::open(&directory, settings).map_err(|error| ServiceError::Failure(error.to_string()))?;
         let host_names = options.host_names.iter().map(|name| name.to_ascii_lowercase()).collect();
         let access = Access { token: options.token, host_names };
         runtime.spawn(server::attend(listener, api::router(Arc::clone(&queue), Arc::new(access))));

@@ -23,6 +23,7 @@ const ORDER: [&str; 22] = [
     "provision",
     "targets",
     "fleet",
+    "database",
     "store",
     "host",
     "runner",

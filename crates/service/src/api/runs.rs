@@ -200,7 +200,8 @@ pub(crate) async fn experiment(
     responses(
         (status = 202, description = "The run is ending", body = RunView),
         (status = 200, description = "The run has ended", body = RunView),
-        (status = 404, description = "There is no such run")
+        (status = 404, description = "There is no such run"),
+        (status = 409, description = "The run belongs to another service with the same database")
     )
 )]
 pub(crate) async fn stop(
@@ -255,7 +256,8 @@ pub(crate) async fn resume(
     responses(
         (status = 202, description = "The run is ending", body = RunView),
         (status = 200, description = "The run has ended", body = RunView),
-        (status = 404, description = "There is no such run")
+        (status = 404, description = "There is no such run"),
+        (status = 409, description = "The run belongs to another service with the same database")
     )
 )]
 pub(crate) async fn remove(state: State<ApiState>, run: RunPath) -> Result<Response, Problem> {

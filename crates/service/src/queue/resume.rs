@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
+use database::DatabaseError;
 use runner::timestamp::now;
 use store::{State, Store, StoreError};
 use targets::AccessKey;
@@ -46,7 +47,7 @@ impl Stored {
 
 impl RunQueue {
     /// Marks the runs of an earlier process that it did not end, and keeps those that wait.
-    pub(super) fn recover(&self) -> rusqlite::Result<()> {
+    pub(super) fn recover(&self) -> Result<(), DatabaseError> {
         let database = self.database();
         for run in database.in_state(AskedState::Running)? {
             let reason = format!("the service ended while it ran; next: {}", self.remedy(&run));
@@ -92,7 +93,7 @@ impl RunQueue {
         id: &str,
         keys: BTreeMap<String, AccessKey>,
     ) -> Result<Posted, Problem> {
-        let run = self.run(id)?;
+        let run = self.own(id)?;
         if matches!(run.state, AskedState::Queued | AskedState::Running) {
             return Ok(Posted { run, new: false });
         }
@@ -105,6 +106,9 @@ impl RunQueue {
         }
         if shared.queued() >= MAX_QUEUED {
             return unavailable("the queue is full; next: try again when runs have ended");
+        }
+        if shared.running.contains_key(id) {
+            return unavailable("the run is just ending; next: try again");
         }
         let has_keys = run.has_keys || !keys.is_empty();
         // Another request may have resumed it in the meantime.
@@ -125,6 +129,10 @@ impl RunQueue {
         let refuse =
             |code: &'static str, detail: String| Err(Problem::new(StatusCode::CONFLICT, code, detail));
         let again = format!("next: post its experiment again (GET /api/v3/runs/{id}/experiment)");
+        if !self.database().owns(run) {
+            let detail = format!("run {id} was carried out by another service with this database, which has its results");
+            return refuse("another-service", format!("{detail}; next: ask that service"));
+        }
         match run.state {
             AskedState::Interrupted | AskedState::Failed => {}
             AskedState::Cancelled => {
