@@ -16,6 +16,7 @@ use crate::access::Access;
 use crate::api;
 use crate::options::{Notes, QueueSettings, ServeOptions, ServiceError};
 use crate::queue::RunQueue;
+use crate::schedules::Schedules;
 use crate::server;
 
 /// Threads for requests; runs have their own.
@@ -31,6 +32,7 @@ const GRAPHITE_FAREWELL: Duration = Duration::from_secs(5);
 pub struct Service {
     address: SocketAddr,
     queue: Arc<RunQueue>,
+    schedules: Arc<Schedules>,
     graphite: Option<Arc<GraphitePush>>,
     notes: Notes,
     runtime: Option<Runtime>,
@@ -93,9 +95,12 @@ impl Service {
             RunQueue::open(&directory, settings).map_err(|error| ServiceError::Failure(error.to_string()))?;
         let host_names = options.host_names.iter().map(|name| name.to_ascii_lowercase()).collect();
         let access = Access { token: options.token, host_names };
-        runtime.spawn(server::attend(listener, api::router(Arc::clone(&queue), Arc::new(access))));
+        let schedules = Schedules::start(Arc::clone(&queue), options.clock, options.webhooks)
+            .map_err(|error| ServiceError::Failure(format!("no thread could be started: {error}")))?;
+        let router = api::router(Arc::clone(&queue), Arc::clone(&schedules), Arc::new(access));
+        runtime.spawn(server::attend(listener, router));
         queue.start_ready();
-        Ok(Self { address, queue, graphite, notes, runtime: Some(runtime), _lock: lock })
+        Ok(Self { address, queue, schedules, graphite, notes, runtime: Some(runtime), _lock: lock })
     }
 
     /// The listening address.
@@ -106,6 +111,7 @@ impl Service {
     /// Starts no further runs and ends those under way: with their current interval, or at once. What waits in the queue
     /// stays there for the next service.
     pub fn close(&self, reason: StopReason, at_once: bool) {
+        self.schedules.close();
         self.queue.close(reason, at_once);
     }
 
@@ -120,6 +126,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
+        self.schedules.close();
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(FAREWELL);
         }

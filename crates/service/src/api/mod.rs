@@ -11,6 +11,7 @@ mod history;
 mod progress;
 mod results;
 mod runs;
+mod schedules;
 mod storperf;
 mod summary;
 
@@ -34,6 +35,7 @@ use crate::access::{Access, guard, guard_without_token};
 use crate::exposition;
 use crate::problem::Problem;
 use crate::queue::RunQueue;
+use crate::schedules::Schedules;
 use docs::ApiDocument;
 pub(crate) use document::stored;
 
@@ -44,14 +46,15 @@ const MAX_STREAMS: usize = 256;
 #[derive(Clone)]
 pub(crate) struct ApiState {
     queue: Arc<RunQueue>,
+    schedules: Arc<Schedules>,
     streams: Arc<Semaphore>,
     registry: Arc<Registry>,
 }
 
 /// All routes, behind the access rules.
-pub(crate) fn router(queue: Arc<RunQueue>, access: Arc<Access>) -> Router {
+pub(crate) fn router(queue: Arc<RunQueue>, schedules: Arc<Schedules>, access: Arc<Access>) -> Router {
     let registry = Arc::new(exposition::registry(&queue));
-    let state = ApiState { queue, streams: Arc::new(Semaphore::new(MAX_STREAMS)), registry };
+    let state = ApiState { queue, schedules, streams: Arc::new(Semaphore::new(MAX_STREAMS)), registry };
     let (routes, _) = routes().split_for_parts();
     let documents =
         vec![ApiDocument { name: "manometer v3", path: "/api/v3/openapi.json", json: openapi_json() }];
@@ -88,6 +91,12 @@ fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(compare::compare))
         .routes(routes!(history::history))
         .routes(routes!(events::stream))
+        .routes(routes!(schedules::list, schedules::create))
+        .routes(routes!(schedules::show, schedules::remove))
+        .routes(routes!(schedules::experiment))
+        .routes(routes!(schedules::pause))
+        .routes(routes!(schedules::resume))
+        .routes(routes!(schedules::start))
         .routes(routes!(exposed::metrics))
 }
 

@@ -130,7 +130,9 @@ impl RunQueue {
             |code: &'static str, detail: String| Err(Problem::new(StatusCode::CONFLICT, code, detail));
         let again = format!("next: post its experiment again (GET /api/v3/runs/{id}/experiment)");
         if !self.database().owns(run) {
-            let detail = format!("run {id} was carried out by another service with this database, which has its results");
+            let detail = format!(
+                "run {id} was carried out by another service with this database, which has its results"
+            );
             return refuse("another-service", format!("{detail}; next: ask that service"));
         }
         match run.state {
