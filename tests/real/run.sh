@@ -71,9 +71,9 @@ fi
 if (($# == 0)); then
     # The job files of tests/fio do what is written in them, under Debian's fio too.
     MANOMETER_FIO=fio cargo test --locked --quiet --workspace --test fio_jobs $(scripts/dashboard-feature)
-    # The tests of the results on PostgreSQL, and services that share it.
+    # The tests of the results and of schedules on PostgreSQL, and services that share it.
     tests/real/postgres.sh cargo test --locked --quiet -p store --test records --test fleet --test properties
-    tests/real/postgres.sh cargo test --locked --quiet -p manometer --test serve_database $(scripts/dashboard-feature)
+    tests/real/postgres.sh cargo test --locked --quiet -p manometer --test serve_database --test serve_schedules $(scripts/dashboard-feature)
 fi
 # Fleets copy it to many hosts, which need no line tables.
 small=$(mktemp -d)

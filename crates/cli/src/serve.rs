@@ -10,8 +10,12 @@ use std::time::Duration;
 
 use clap::Args;
 use database::DatabaseServer;
+use provision::Trust;
 use runner::StopReason;
-use service::{RequestPolicy, ServeOptions, Service, ServiceError, ServiceTls, TokenDigest};
+use service::{
+    RequestPolicy, ServeOptions, Service, ServiceError, ServiceTls, TokenDigest, WebhookHost,
+    WebhookHostError, WebhookPolicy, wall_clock,
+};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use units::Span;
 
@@ -29,6 +33,9 @@ use crate::messages::Messages;
 /// `compare`; or, with --database, in a PostgreSQL database that several services share. On the loopback address no
 /// token is needed: every user of this machine can then use the service. With --tls, or a certificate from files,
 /// connections are encrypted.
+///
+/// Schedules (/api/v3/schedules) start an experiment at given times, compare each run with the earlier ones, and call a
+/// webhook when one is slower; --webhook-host names the hosts that may be called.
 ///
 /// Experiments in requests see neither the environment nor the files of this host, except below each
 /// --allow-path.
@@ -85,6 +92,12 @@ pub struct ServeArguments {
     /// Option for ssh to the hosts of fleets, such as "-i KEY" or StrictHostKeyChecking=accept-new; may be repeated
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     ssh_option: Vec<String>,
+    /// Let schedules send webhooks to this host, with the token in the file if one is given; may be repeated
+    #[arg(long = "webhook-host", value_name = "HOST[:PORT][=TOKEN_FILE]")]
+    webhook_hosts: Vec<String>,
+    /// File with the authorities (PEM) that sign the certificates of webhook hosts; by default, the system's
+    #[arg(long, value_name = "FILE")]
+    webhook_ca: Option<PathBuf>,
     /// Length of a sample of StorPerf's jobs
     #[arg(long, value_name = "TIME", default_value = "60s")]
     storperf_sample: String,
@@ -120,6 +133,11 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
             .map_err(|error| ServiceError::Usage(format!("--allow-path {}: {error}", path.display())))?;
     }
     let database = database(&arguments)?;
+    let webhook_hosts: Result<Vec<WebhookHost>, _> =
+        arguments.webhook_hosts.iter().map(|text| text.parse()).collect();
+    let webhook_hosts = webhook_hosts
+        .map_err(|error: WebhookHostError| ServiceError::Usage(format!("--webhook-host {error}")))?;
+    let trust = arguments.webhook_ca.map_or(Trust::System, Trust::CaFile);
     let tls = match (arguments.certificate, arguments.key) {
         (Some(certificate), Some(key)) => ServiceTls::Files { certificate, key },
         _ if arguments.tls => ServiceTls::SelfSigned,
@@ -156,6 +174,8 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
         ssh_options: ssh_words(&arguments.ssh_option).map_err(ServiceError::Usage)?,
         storperf_sample,
         graphite: arguments.graphite.options(),
+        webhooks: WebhookPolicy { hosts: webhook_hosts, trust },
+        clock: wall_clock(),
         notes: Arc::new(move |line| notes.note(line)),
     })?;
     match service.fingerprint() {

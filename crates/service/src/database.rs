@@ -7,12 +7,18 @@ use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::schedules;
 use crate::storperf::StorperfJob;
 
 /// The tables and their versions.
 const LAYOUT: TableLayout = TableLayout {
     schema: "manometer_service",
-    migrations: &[Migration::Both(FIRST), Migration::Both(SECOND), Migration::Both(THIRD)],
+    migrations: &[
+        Migration::Both(FIRST),
+        Migration::Both(SECOND),
+        Migration::Both(THIRD),
+        Migration::Both(schedules::TABLES),
+    ],
 };
 
 const FIRST: &str = "
@@ -43,7 +49,8 @@ CREATE INDEX storperf_runs ON runs (number) WHERE storperf IS NOT NULL;
 /// Version 3: the service that a run belongs to, where several share a database; nothing in a service's own file.
 const THIRD: &str = "ALTER TABLE runs ADD COLUMN server TEXT;";
 
-const COLUMNS: &str =
+/// The columns of [`asked_run`].
+pub(crate) const COLUMNS: &str =
     "number, id, name, hosts, state, asked, started, finished, reason, has_keys, digest, server";
 
 /// Progress of a run that the service was asked for.
@@ -160,6 +167,16 @@ impl Database {
         Ok(Self { connection, server: Some(own.to_owned()) })
     }
 
+    /// For the tables of schedules.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The id of this service, where several share the database.
+    pub(crate) fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
     /// Whether a run belongs to this service.
     pub(crate) fn owns(&self, run: &AskedRun) -> bool {
         run.server == self.server
@@ -225,7 +242,7 @@ impl Database {
 
     fn one(&self, condition: &str, value: &str) -> Result<Option<AskedRun>, DatabaseError> {
         let query = format!("SELECT {COLUMNS} FROM runs WHERE {condition}");
-        self.connection.optional_row(&query, params![value], row)
+        self.connection.optional_row(&query, params![value], asked_run)
     }
 
     /// What belongs to a run that is a job of `StorPerf`'s.
@@ -239,7 +256,7 @@ impl Database {
         let query = format!(
             "SELECT {COLUMNS}, storperf FROM runs WHERE storperf IS NOT NULL ORDER BY number DESC LIMIT ?1"
         );
-        self.connection.rows(&query, params![limit], |found| Ok((row(found)?, storperf(found, 12)?)))
+        self.connection.rows(&query, params![limit], |found| Ok((asked_run(found)?, storperf(found, 12)?)))
     }
 
     /// The text of a run's experiment.
@@ -252,13 +269,13 @@ impl Database {
         let query = format!(
             "SELECT {COLUMNS} FROM runs WHERE state = ?1 AND (server IS NULL OR server = ?2) ORDER BY number"
         );
-        self.connection.rows(&query, params![state.name(), self.server], row)
+        self.connection.rows(&query, params![state.name(), self.server], asked_run)
     }
 
     /// Up to `limit` runs, newest first, older than the one with number `before`.
     pub(crate) fn page(&self, before: i64, limit: u32) -> Result<Vec<AskedRun>, DatabaseError> {
         let query = format!("SELECT {COLUMNS} FROM runs WHERE number < ?1 ORDER BY number DESC LIMIT ?2");
-        self.connection.rows(&query, params![before, limit], row)
+        self.connection.rows(&query, params![before, limit], asked_run)
     }
 
     /// The newest runs of an experiment that measured something, newest first.
@@ -267,7 +284,7 @@ impl Database {
             "SELECT {COLUMNS} FROM runs WHERE name = ?1 AND state IN ('finished', 'interrupted')
              ORDER BY number DESC LIMIT ?2"
         );
-        self.connection.rows(&query, params![name, limit], row)
+        self.connection.rows(&query, params![name, limit], asked_run)
     }
 }
 
@@ -276,7 +293,8 @@ fn storperf(row: &Row<'_>, column: usize) -> Result<StorperfJob, DatabaseError> 
     serde_json::from_str(&text).map_err(|error| row.bad(error))
 }
 
-fn row(row: &Row<'_>) -> Result<AskedRun, DatabaseError> {
+/// A run, from a row of [`COLUMNS`].
+pub(crate) fn asked_run(row: &Row<'_>) -> Result<AskedRun, DatabaseError> {
     let time = |column: usize| -> Result<Option<Timestamp>, DatabaseError> {
         let text: Option<String> = row.get(column)?;
         text.map(|text| text.parse().map_err(|_| row.bad(format!("{text:?} is no time")))).transpose()

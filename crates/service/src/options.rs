@@ -8,6 +8,7 @@ use std::time::Duration;
 use database::DatabaseServer;
 use exporters::{GraphiteOptions, GraphitePush};
 
+use crate::schedules::{Clock, WebhookPolicy};
 use crate::token::TokenDigest;
 
 /// Where the service reports what happens to it, one line each.
@@ -35,6 +36,10 @@ pub struct ServeOptions {
     pub storperf_sample: Duration,
     /// Where the measurements of all runs are pushed.
     pub graphite: Option<GraphiteOptions>,
+    /// Where schedules may send webhooks.
+    pub webhooks: WebhookPolicy,
+    /// The clock that schedules follow.
+    pub clock: Clock,
     /// Where the service reports what happens to it.
     pub notes: Notes,
 }

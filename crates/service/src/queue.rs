@@ -25,6 +25,7 @@ use crate::new_experiment::{NewExperiment, RunSecrets};
 use crate::options::{QueueSettings, RequestPolicy};
 use crate::policy;
 use crate::problem::Problem;
+use crate::schedules::Bell;
 use crate::server_id::{ServerIdError, server_id};
 use crate::stored_results::StoredResults;
 use crate::storperf::{GroupBook, StorperfJob};
@@ -55,6 +56,8 @@ pub(crate) struct RunQueue {
     shared: Mutex<Shared>,
     /// A run has ended.
     ended: Condvar,
+    /// The same, for schedules.
+    run_ended: Bell,
 }
 
 #[derive(Default)]
@@ -152,12 +155,14 @@ impl RunQueue {
             database: Mutex::new(database),
             shared: Mutex::default(),
             ended: Condvar::new(),
+            run_ended: Bell::default(),
         };
         queue.recover()?;
         Ok(Arc::new(queue))
     }
 
-    fn database(&self) -> MutexGuard<'_, Database> {
+    /// The service's tables.
+    pub(crate) fn database(&self) -> MutexGuard<'_, Database> {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -178,6 +183,16 @@ impl RunQueue {
     /// The groups of hosts, for reading or changing.
     pub(crate) fn groups(&self) -> MutexGuard<'_, GroupBook> {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Rings when a run has ended.
+    pub(crate) fn run_ended(&self) -> &Bell {
+        &self.run_ended
+    }
+
+    /// Reports something to the service's operator.
+    pub(crate) fn note(&self, line: &str) {
+        self.messages.add(line);
     }
 
     /// The last `most` messages of the service.
@@ -408,6 +423,7 @@ impl RunQueue {
         conclude(&mut shared, id, state, reason);
         drop(shared);
         self.ended.notify_all();
+        self.run_ended.ring();
         self.start_ready();
     }
 
