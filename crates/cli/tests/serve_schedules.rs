@@ -178,6 +178,32 @@ fn a_schedule_starts_runs_at_its_times_and_survives_restarts() {
 }
 
 #[test]
+fn the_same_idempotency_key_makes_one_schedule() {
+    let directory = directory();
+    let served = Served::start(&directory, &[]);
+    let post = |form: &Value| {
+        let headers = "content-type: application/json\r\nidempotency-key: nightly-1\r\n";
+        served.request("POST", "/api/v3/schedules", headers, &form.to_string())
+    };
+    let form = json!({ "experiment": EXACT, "every": "1d at 02:00" });
+    let (first, again) = (post(&form), post(&form));
+    assert_eq!((first.status, again.status), (201, 200), "{again:?}");
+    assert_eq!(first.json(), again.json());
+    for (field, value) in
+        [("every", json!("2d at 02:00")), ("threshold", json!(0.1)), ("experiment", json!(LONG))]
+    {
+        let mut other = form.clone();
+        other[field] = value;
+        let refused = post(&other);
+        assert_eq!((refused.status, &*refused.problem()), (422, "idempotency-key"));
+    }
+    let path = format!("/api/v3/schedules/{}", first.json()["id"].as_str().unwrap());
+    assert_eq!(served.request("DELETE", &path, "", "").status, 204);
+    assert_eq!(post(&form).status, 201, "the key went with the schedule");
+    assert_eq!(served.get_json("/api/v3/schedules")["schedules"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn times_missed_are_skipped_if_the_schedule_says_so() {
     let directory = directory();
     let served = OnVirtualClock::start(&directory, "2026-10-23T12:00:00Z");

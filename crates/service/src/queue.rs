@@ -232,12 +232,7 @@ impl RunQueue {
             && let Some(run) = self.database().by_key(key).map_err(broken)?
         {
             if run.digest != digest {
-                let detail = format!(
-                    "this Idempotency-Key belongs to run {}, which was posted with another body",
-                    run.id
-                );
-                let status = StatusCode::UNPROCESSABLE_ENTITY;
-                return Err(Problem::new(status, "idempotency-key", detail));
+                return Err(Problem::key_of_another(&format!("run {}", run.id)));
             }
             return Ok(Posted { run, new: false });
         }

@@ -8,6 +8,7 @@ mod events;
 mod experiments;
 mod exposed;
 mod history;
+mod idempotency;
 mod progress;
 mod results;
 mod runs;

@@ -9,14 +9,12 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::idempotency::idempotency_key;
 use super::{ApiState, RunPath, blocking, page_size, parameters};
 use crate::body::{self, EXAMPLE, JsonForm, KeysForm};
 use crate::database::{AskedRun, AskedState};
 use crate::problem::Problem;
 use crate::schedules::{CallState, GateView, Schedules, WebhookCall};
-
-/// Maximum length of an idempotency key.
-const LONGEST_KEY: usize = 255;
 
 /// A run with the paths to everything about it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -133,17 +131,6 @@ pub(crate) async fn create(
     .await?;
     let status = if new { StatusCode::ACCEPTED } else { StatusCode::OK };
     Ok((status, [(header::LOCATION, view.links.own.clone())], Json(view)).into_response())
-}
-
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
-    match key.to_str() {
-        Ok(text) if (1..=LONGEST_KEY).contains(&text.len()) => Ok(Some(text.to_owned())),
-        _ => Err(Problem::bad_request(
-            "idempotency-key",
-            format!("an Idempotency-Key has 1 to {LONGEST_KEY} characters of ASCII"),
-        )),
-    }
 }
 
 /// The parameters of a list.

@@ -12,6 +12,7 @@ use provision::JsonUrl;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::idempotency::idempotency_key;
 use super::runs::{RunView, view};
 use super::{ApiState, blocking};
 use crate::body;
@@ -159,6 +160,10 @@ pub(crate) async fn list(State(state): State<ApiState>) -> Result<Json<ScheduleL
 /// Adds a schedule
 #[utoipa::path(
     post, path = "/api/v3/schedules", operation_id = "createSchedule", tag = "schedules",
+    params((
+        "Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]([ -~]*[!-~])?$",
+        description = "Of the requests with the same key, only the first adds a schedule; the others return it, until it is removed"
+    )),
     request_body(content = ScheduleForm,
         example = json!({ "experiment": body::EXAMPLE, "every": "1d at 02:00", "time_zone": "Europe/Berlin" })),
     responses(
@@ -170,11 +175,16 @@ pub(crate) async fn list(State(state): State<ApiState>) -> Result<Json<ScheduleL
             ("start" = (operation_id = "startSchedule", parameters(("id" = "$response.body#/id")))),
             ("remove" = (operation_id = "removeSchedule", parameters(("id" = "$response.body#/id"))))
          )),
+        (status = 200, description = "The schedule that an earlier request with this Idempotency-Key added", body = ScheduleView,
+         headers(("Location" = String, description = "Its path"))),
         (status = 408, description = "The body arrived too slowly"),
+        (status = 409, description = "The schedule that came with this Idempotency-Key belongs to another service with the same \
+                                      database"),
         (status = 413, description = "The body is too large"),
         (status = 415, description = "The body is not JSON"),
         (status = 422, description = "The experiment has faults or uses what this service does not allow; the rule, time zone or \
-                                      threshold is none; or the operator does not allow the webhook"),
+                                      threshold is none; the operator does not allow the webhook; or the request came with the \
+                                      Idempotency-Key of another one"),
         (status = 503, description = "There are too many schedules, or too many requests with large bodies under way")
     )
 )]
@@ -183,6 +193,7 @@ pub(crate) async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
+    let key = idempotency_key(&headers)?;
     let (bytes, _held) = body::json(&headers, body, &state.bodies).await?;
     // The webhook may be secret: an error does not quote the body.
     let form: ScheduleForm = serde_json::from_slice(&bytes).map_err(|error| {
@@ -195,10 +206,11 @@ pub(crate) async fn create(
     })?;
     let new = checked(form)?;
     blocking(move || {
-        let record = state.schedules.add(new)?;
-        let own = format!("/api/v3/schedules/{}", record.id);
-        let view = schedule(&state, record, LISTED_RUNS)?;
-        Ok((StatusCode::CREATED, [(header::LOCATION, own)], Json(view)).into_response())
+        let added = state.schedules.add(new, key.as_deref())?;
+        let status = if added.new { StatusCode::CREATED } else { StatusCode::OK };
+        let own = format!("/api/v3/schedules/{}", added.record.id);
+        let view = schedule(&state, added.record, LISTED_RUNS)?;
+        Ok((status, [(header::LOCATION, own)], Json(view)).into_response())
     })
     .await
 }

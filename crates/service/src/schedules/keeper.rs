@@ -13,7 +13,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use provision::RunId;
 
-use super::{Bell, Clock, Every, MissedRule, ScheduleRecord, ScheduledRun, Timing, WebhookPolicy};
+use super::{
+    Bell, Clock, Every, KeyedSchedule, MissedRule, ScheduleRecord, ScheduledRun, Timing, WebhookPolicy,
+};
 use crate::database::AskedRun;
 use crate::new_experiment::NewExperiment;
 use crate::policy;
@@ -33,6 +35,13 @@ pub(crate) struct NewSchedule {
     pub missed_rule: MissedRule,
     pub threshold: f64,
     pub webhook: Option<String>,
+}
+
+/// A schedule that a client asked for.
+pub(crate) struct AddedSchedule {
+    pub record: ScheduleRecord,
+    /// False if an earlier request added it.
+    pub new: bool,
 }
 
 /// The schedules of a service.
@@ -137,8 +146,12 @@ impl Schedules {
         self.queue.database().runs_of_schedule(schedule, limit).map_err(broken)
     }
 
-    /// Adds a schedule.
-    pub(crate) fn add(&self, new: NewSchedule) -> Result<ScheduleRecord, Problem> {
+    /// Adds a schedule, unless a request with the same idempotency key did.
+    pub(crate) fn add(
+        &self,
+        new: NewSchedule,
+        idempotency_key: Option<&str>,
+    ) -> Result<AddedSchedule, Problem> {
         let plan = policy::plan(&new.experiment, self.queue.policy()).map_err(Problem::faults)?;
         let webhook = match &new.webhook {
             None => None,
@@ -166,12 +179,18 @@ impl Schedules {
             problem: None,
         };
         let _turn = self.turn();
+        if let Some(key) = idempotency_key
+            && let Some(known) = self.queue.database().schedule_by_key(key).map_err(broken)?
+        {
+            return repeated(known, &record, &new.experiment);
+        }
         if self.all()?.len() >= MAX_SCHEDULES {
             let detail = format!("there are {MAX_SCHEDULES} schedules; next: delete one");
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail));
         }
-        self.queue.database().add_schedule(&record, &new.experiment).map_err(broken)?;
-        Ok(record)
+        let database = self.queue.database();
+        database.add_schedule(&record, &new.experiment, idempotency_key).map_err(broken)?;
+        Ok(AddedSchedule { record, new: true })
     }
 
     /// Removes a schedule; its runs stay.
@@ -269,6 +288,24 @@ impl Schedules {
             self.queue.database().update_schedule(&record).map_err(broken)?;
         }
         Ok(())
+    }
+}
+
+/// The answer to a request whose key came with an earlier one.
+fn repeated(
+    known: KeyedSchedule,
+    asked: &ScheduleRecord,
+    experiment: &str,
+) -> Result<AddedSchedule, Problem> {
+    let id = &known.record.id;
+    if !known.is_own {
+        let detail =
+            format!("schedule {id} belongs to another service with this database; next: ask that service");
+        return Err(Problem::new(StatusCode::CONFLICT, "another-service", detail));
+    }
+    match known.is_repeated_by(asked, experiment) {
+        true => Ok(AddedSchedule { record: known.record, new: false }),
+        false => Err(Problem::key_of_another(&format!("schedule {id}"))),
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) use due::{MissedRule, Timing};
 pub(crate) use every::{Every, EveryError};
 pub(crate) use gate::GateView;
 pub(crate) use keeper::{NewSchedule, Schedules};
-pub(crate) use table::{ScheduleRecord, ScheduledRun, TABLES};
+pub(crate) use table::{KeyedSchedule, ScheduleRecord, ScheduledRun, TABLES};
 pub(crate) use webhook::{CallState, WebhookCall};
 pub use webhook::{WebhookHost, WebhookHostError, WebhookPolicy};
 

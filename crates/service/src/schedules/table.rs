@@ -16,7 +16,8 @@ CREATE TABLE schedules (
     id TEXT PRIMARY KEY,
     experiment TEXT NOT NULL,
     record TEXT NOT NULL,
-    owner TEXT
+    owner TEXT,
+    idempotency_key TEXT UNIQUE
 );
 CREATE TABLE scheduled_runs (
     run TEXT PRIMARY KEY,
@@ -60,6 +61,30 @@ pub(crate) struct ScheduleRecord {
     pub problem: Option<String>,
 }
 
+/// A schedule that a request with an idempotency key added.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyedSchedule {
+    /// The schedule as it is now.
+    pub record: ScheduleRecord,
+    /// The text of its experiment.
+    pub experiment: String,
+    /// It belongs to this service.
+    pub is_own: bool,
+}
+
+impl KeyedSchedule {
+    /// Whether a request would add it again.
+    pub(crate) fn is_repeated_by(&self, asked: &ScheduleRecord, experiment: &str) -> bool {
+        let ScheduleRecord { every, time_zone, missed_rule, threshold, webhook, .. } = &self.record;
+        *every == asked.every
+            && *time_zone == asked.time_zone
+            && *missed_rule == asked.missed_rule
+            && *threshold == asked.threshold
+            && *webhook == asked.webhook
+            && self.experiment == experiment
+    }
+}
+
 /// What a run has to do with a schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct ScheduledRun {
@@ -86,11 +111,26 @@ impl Database {
         &self,
         record: &ScheduleRecord,
         experiment: &str,
+        idempotency_key: Option<&str>,
     ) -> Result<(), DatabaseError> {
-        let insert = "INSERT INTO schedules (id, experiment, record, owner) VALUES (?1, ?2, ?3, ?4)";
+        let insert = "INSERT INTO schedules (id, experiment, record, owner, idempotency_key)
+             VALUES (?1, ?2, ?3, ?4, ?5)";
         self.connection()
-            .execute(insert, params![record.id, experiment, text(record), self.server()])
+            .execute(insert, params![record.id, experiment, text(record), self.server(), idempotency_key])
             .map(|_| ())
+    }
+
+    /// The schedule that a request with this key added, to this service or another one.
+    pub(crate) fn schedule_by_key(&self, key: &str) -> Result<Option<KeyedSchedule>, DatabaseError> {
+        let query = "SELECT record, experiment, owner FROM schedules WHERE idempotency_key = ?1";
+        self.connection().optional_row(query, params![key], |row| {
+            let owner: Option<String> = row.get(2)?;
+            Ok(KeyedSchedule {
+                record: json(row, 0)?.ok_or_else(|| row.bad("no record"))?,
+                experiment: row.get(1)?,
+                is_own: owner.as_deref() == self.server(),
+            })
+        })
     }
 
     /// The schedules of this service, oldest first.
