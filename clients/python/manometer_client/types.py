@@ -100,6 +100,25 @@ class Run(TypedDict):
     links: Links
 
 
+class Schedule(TypedDict):
+    """An experiment that runs at given times."""
+
+    id: str
+    name: str
+    every: str
+    time_zone: str
+    missed_rule: Literal["run", "skip"]
+    threshold: float
+    webhook: str | None
+    paused: bool
+    created: str
+    next: list[str]
+    skipped: int
+    missed: int
+    problem: str | None
+    runs: list[Run]
+
+
 class ExpectedSeconds(TypedDict):
     """Duration of all warm-ups and measurements."""
 
