@@ -1,5 +1,17 @@
 /** The service's API: requests with the token, and its problem details as errors. */
-import type { Cells, Fault, History, IntervalPage, Plan, Progress, Run, RunPage, Summary } from "./types";
+import type {
+  Cells,
+  Fault,
+  History,
+  IntervalPage,
+  NewSchedule,
+  Plan,
+  Progress,
+  Run,
+  RunPage,
+  Schedule,
+  Summary,
+} from "./types";
 
 const TOKEN_KEY = "manometer-token";
 const API = "/api/v3";
@@ -77,6 +89,8 @@ const yaml = (text: string, signal?: AbortSignal): RequestInit => ({
   ...(signal && { signal }),
 });
 
+const schedule = (id: string): string => `${API}/schedules/${encodeURIComponent(id)}`;
+
 const run = (id: string): string => `${API}/runs/${encodeURIComponent(id)}`;
 
 export const api = {
@@ -102,6 +116,17 @@ export const api = {
   start: (text: string): Promise<Run> => json(`${API}/runs`, yaml(text)),
   stop: (id: string): Promise<Run> => json(`${run(id)}/stop`, { method: "POST" }),
   resume: (id: string): Promise<Run> => json(`${run(id)}/resume`, { method: "POST" }),
+  schedules: (): Promise<{ schedules: Schedule[] }> => json(`${API}/schedules`),
+  addSchedule: (form: NewSchedule): Promise<Schedule> =>
+    json(`${API}/schedules`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(form),
+    }),
+  pauseSchedule: (id: string): Promise<unknown> => request(`${schedule(id)}/pause`, { method: "POST" }),
+  continueSchedule: (id: string): Promise<unknown> => request(`${schedule(id)}/continue`, { method: "POST" }),
+  startSchedule: (id: string): Promise<unknown> => request(`${schedule(id)}/start`, { method: "POST" }),
+  removeSchedule: (id: string): Promise<unknown> => request(schedule(id), { method: "DELETE" }),
   eventsPath: (id: string): string => `${run(id)}/events`,
 };
 

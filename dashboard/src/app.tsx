@@ -6,13 +6,15 @@ import { ComparePage, ReportPage } from "./pages/frame";
 import { HistoryPage } from "./pages/history";
 import { RunPage } from "./pages/run";
 import { RunsPage } from "./pages/runs";
+import { SchedulesPage } from "./pages/schedules";
 import { StartPage } from "./pages/start";
 import { go, to, usePlace, type Place } from "./router";
 
 const KEYS: [string, string][] = [
   ["r", "the list of runs"],
   ["n", "start an experiment"],
-  ["j, k", "next and previous run in the list; Enter opens it"],
+  ["s", "schedules"],
+  ["j, k", "next and previous run or schedule in the list; Enter opens it"],
   ["x", "choose the run for a comparison"],
   ["c", "compare the two chosen runs; on a run's page, with the previous one"],
   ["o", "on a run's page: open its report"],
@@ -29,6 +31,7 @@ function Page({ place }: { place: Place }) {
   if (kind === "runs" && one) return <RunPage key={one} id={one} />;
   if (kind === "compare" && one && other) return <ComparePage key={`${one} ${other}`} a={one} b={other} />;
   if (kind === "start") return <StartPage from={place.query.get("from")} />;
+  if (kind === "schedules") return <SchedulesPage />;
   if (kind === "history" && one) return <HistoryPage key={one} name={one} />;
   return (
     <p class="error">
@@ -110,7 +113,12 @@ export function App() {
   /** Counts tokens: a new one loads the page's data again. */
   const [round, setRound] = useState(0);
   useEffect(() => onTokenWanted(() => setWanted(true)), []);
-  useKeys({ r: () => go(to.runs), n: () => go(to.start), "?": () => setKeys(true) });
+  useKeys({
+    r: () => go(to.runs),
+    n: () => go(to.start),
+    s: () => go(to.schedules),
+    "?": () => setKeys(true),
+  });
   const current = (kind: string | undefined): "page" | undefined =>
     place.parts[0] === kind ? "page" : undefined;
   const skip = (event: Event): void => {
@@ -133,6 +141,9 @@ export function App() {
           </a>
           <a href={to.start} aria-current={current("start")}>
             Start
+          </a>
+          <a href={to.schedules} aria-current={current("schedules")}>
+            Schedules
           </a>
         </nav>
         <button type="button" class="plain" onClick={() => setKeys(true)}>

@@ -48,6 +48,13 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everyMs?: numb
   return { value: shown.value, error: shown.error, reload: () => setRound((before) => before + 1) };
 }
 
+/** Moves the focus between the links of the rows of a list. */
+export function step(by: number): void {
+  const links = [...document.querySelectorAll<HTMLElement>(".run-link")];
+  const at = links.findIndex((link) => link === document.activeElement);
+  links[Math.min(links.length - 1, Math.max(0, at + by))]?.focus();
+}
+
 const SHORTCUTS_KEY = "manometer-shortcuts";
 
 /** Whether single keys do something; people who dictate turn that off. */

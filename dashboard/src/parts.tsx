@@ -1,7 +1,7 @@
 /** Small parts that several pages use. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { RunState, Validity } from "./types";
+import type { Gate, RunState, Validity } from "./types";
 
 const STATE_CLASSES: Record<RunState, string> = {
   queued: "none",
@@ -29,6 +29,21 @@ export const VerdictBadge = ({ verdict }: { verdict: Validity | null | undefined
   ) : (
     <span class="soft">–</span>
   );
+
+const GATE_LOOKS: Record<Gate["verdict"], [string, string]> = {
+  first: ["none", ""],
+  passed: ["good", "✓ "],
+  slower: ["bad", "✕ "],
+  "not-comparable": ["warn", "! "],
+  failed: ["bad", "✕ "],
+};
+
+/** How a run of a schedule compares with the earlier ones. */
+export const GateBadge = ({ gate }: { gate: Gate | null | undefined }) => {
+  if (!gate) return null;
+  const [tone, sign] = GATE_LOOKS[gate.verdict];
+  return <span class={`badge ${tone}`}>{`${sign}${gate.verdict.replace("-", " ")}`}</span>;
+};
 
 /** What went wrong, told to screen readers as it appears. */
 export const ErrorLine = ({ text }: { text: string | null | undefined }) =>

@@ -26,6 +26,7 @@ export const to = {
   compare: (a: string, b: string): string => `#/compare/${encodeURIComponent(a)}/${encodeURIComponent(b)}`,
   start: "#/start",
   startFrom: (id: string): string => `#/start?from=${encodeURIComponent(id)}`,
+  schedules: "#/schedules",
   history: (name: string): string => `#/history/${encodeURIComponent(name)}`,
 };
 

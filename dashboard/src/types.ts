@@ -15,6 +15,34 @@ export interface Run {
   started: string | null;
   finished: string | null;
   reason: string | null;
+  /** The comparison with the earlier runs of its schedule, once it has ended. */
+  gate?: Gate | null;
+}
+
+export interface Gate {
+  verdict: "first" | "passed" | "slower" | "not-comparable" | "failed";
+  summary: string;
+}
+
+/** An experiment that runs at given times. */
+export interface Schedule {
+  id: string;
+  name: string;
+  every: string;
+  time_zone: string;
+  paused: boolean;
+  next: string[];
+  skipped: number;
+  missed: number;
+  problem: string | null;
+  runs: Run[];
+}
+
+export interface NewSchedule {
+  experiment: string;
+  every: string;
+  time_zone: string;
+  webhook: string | null;
 }
 
 export interface RunPage {

@@ -250,6 +250,45 @@ try {
     assert.equal(await ended(twice), "interrupted");
   });
 
+  // A schedule: added from the editor, started now, compared, paused, removed.
+  await browse({ viewport: { width: 1280, height: 900 } }, async (page) => {
+    await open(page, "#/start");
+    await write(page, SHORT.replace("name: short", "name: nightly"));
+    await page.getByText("Valid.").waitFor();
+    await page.getByText("Run it at given times").click();
+    await page.getByLabel("Time zone").fill("Europe/Berlin");
+    await page.getByLabel("Every").fill("1d at 02:00");
+    await accessible(page, "the form of a schedule");
+    await page.getByRole("button", { name: "Add the schedule" }).click();
+    await heading(page, "Schedules");
+    await page.getByText("1d at 02:00").waitFor();
+    for (const verdict of ["first", "passed"]) {
+      await page.getByRole("button", { name: "Start now: nightly" }).click();
+      await page.locator(".badge", { hasText: verdict }).waitFor();
+    }
+    await picture(page, "schedules");
+    await accessible(page, "schedules");
+    await page.setViewportSize({ width: 390, height: 844 });
+    await accessible(page, "schedules on a phone");
+    await page.getByRole("button", { name: "Pause: nightly" }).click();
+    await page.getByText("paused").waitFor();
+    assert.equal((await api("/schedules")).schedules[0].paused, true);
+    await page.getByRole("button", { name: "Continue: nightly" }).click();
+    await page.getByRole("button", { name: "Pause: nightly" }).waitFor();
+    // By keyboard: to the list, to the schedule, and it is removed.
+    await page.keyboard.press("r");
+    await heading(page, "Runs");
+    await page.keyboard.press("s");
+    await heading(page, "Schedules");
+    await page.locator(".run-link").first().waitFor();
+    await page.keyboard.press("j");
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), "nightly");
+    await page.getByRole("button", { name: "Remove", exact: true }).press("Enter");
+    await page.getByRole("button", { name: "Remove it, keep its runs" }).press("Enter");
+    await page.getByText("No schedules yet.").waitFor();
+    assert.deepEqual(await api("/schedules"), { schedules: [] });
+  });
+
   // By keyboard alone: from the list into the editor, to a run, and into its report.
   await browse({ viewport: { width: 1280, height: 900 } }, async (page) => {
     await open(page);

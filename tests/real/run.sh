@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks manometer against real servers: nfs-ganesha, versitygw, MinIO, memcached, Graphite,
+# Checks manometer against real servers: nfs-ganesha, versitygw, MinIO, memcached, PostgreSQL, Graphite,
 # Prometheus, and other people's clients and fio.
 # Loop devices and small file systems stand in for disks that fail, are full, or belong to somebody.
 # Fleets run over ssh and Slurm between network namespaces.
@@ -19,7 +19,7 @@ MINIO=v0.0.0-20260212201848-7aac2a2c5b7c
 PACKAGES=(nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind iproute2 util-linux openssl
     e2fsprogs xfsprogs btrfs-progs dosfstools fdisk lvm2 fio iperf3 iptables
     binutils memcached openssh-client openssh-server faketime slurm-wlm slurm-wlm-basic-plugins munge
-    dbus-daemon dbus-bin graphite-carbon graphite-web prometheus)
+    dbus-daemon dbus-bin graphite-carbon graphite-web prometheus postgresql)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/manometer-test
 mkdir -p "$cache"
 
@@ -71,6 +71,9 @@ fi
 if (($# == 0)); then
     # The job files of tests/fio do what is written in them, under Debian's fio too.
     MANOMETER_FIO=fio cargo test --locked --quiet --workspace --test fio_jobs $(scripts/dashboard-feature)
+    # The tests of the results and of schedules on PostgreSQL, and services that share it.
+    tests/real/postgres.sh cargo test --locked --quiet -p store --test records --test fleet --test properties
+    tests/real/postgres.sh cargo test --locked --quiet -p manometer --test serve_database --test serve_schedules $(scripts/dashboard-feature)
 fi
 # Fleets copy it to many hosts, which need no line tables.
 small=$(mktemp -d)

@@ -9,11 +9,11 @@ import time
 import urllib.parse
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from .errors import ProblemError, UnreachableError, WaitTimeoutError
 from .events import Event, parse
-from .types import AccessKey, PlanSummary, Run, StoredCell, StoredInterval
+from .types import AccessKey, PlanSummary, Run, Schedule, StoredCell, StoredInterval
 
 # The text of an experiment file, or its content.
 Experiment = str | Mapping[str, Any]
@@ -150,6 +150,61 @@ class Client:
         query = urllib.parse.urlencode({"with": reference})
         return self._request("GET", f"{_path(run)}/compare?{query}", headers={"Accept": "text/html"}).decode()
 
+    def add_schedule(
+        self,
+        experiment: Experiment,
+        every: str,
+        *,
+        time_zone: str = "UTC",
+        missed_rule: Literal["run", "skip"] = "run",
+        threshold: float | None = None,
+        webhook: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Schedule:
+        """Runs an experiment at given times: `6h`, `1d at 02:00`, `1w on mon,thu at 02:00`.
+
+        Each run is compared with the earlier ones. `webhook` is a URL that receives a POST when one is slower, by more than
+        the share `threshold`, or fails. With an idempotency key, a repeated call returns the same schedule.
+        """
+        form: dict[str, Any] = {
+            "experiment": _text(experiment),
+            "every": every,
+            "time_zone": time_zone,
+            "missed_rule": missed_rule,
+            "threshold": threshold,
+            "webhook": webhook,
+        }
+        headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+        return cast(Schedule, self._json("POST", "/api/v3/schedules", body=json.dumps(form).encode(), headers=headers))
+
+    def schedule(self, schedule: str) -> Schedule:
+        """One schedule, with its last runs and their gates."""
+        return cast(Schedule, self._json("GET", _schedule_path(schedule)))
+
+    def schedules(self) -> list[Schedule]:
+        """All schedules, oldest first, each with its newest run."""
+        return cast(list[Schedule], self._json("GET", "/api/v3/schedules")["schedules"])
+
+    def schedule_experiment(self, schedule: str) -> str:
+        """The experiment of a schedule, as it was posted."""
+        return self._request("GET", f"{_schedule_path(schedule)}/experiment").decode()
+
+    def start_schedule(self, schedule: str) -> Run:
+        """Starts a run of a schedule now, besides its times."""
+        return cast(Run, self._json("POST", f"{_schedule_path(schedule)}/start"))
+
+    def pause_schedule(self, schedule: str) -> Schedule:
+        """Lets a schedule start nothing until it continues."""
+        return cast(Schedule, self._json("POST", f"{_schedule_path(schedule)}/pause"))
+
+    def continue_schedule(self, schedule: str) -> Schedule:
+        """Continues a paused schedule with its next time from now."""
+        return cast(Schedule, self._json("POST", f"{_schedule_path(schedule)}/continue"))
+
+    def remove_schedule(self, schedule: str) -> None:
+        """Removes a schedule; its runs stay."""
+        self._request("DELETE", _schedule_path(schedule))
+
     def metrics(self) -> str:
         """Figures of the queue and of the runs under way, as OpenMetrics text."""
         return self._request("GET", "/metrics").decode()
@@ -210,10 +265,17 @@ def _path(run: str) -> str:
     return f"/api/v3/runs/{urllib.parse.quote(run, safe='')}"
 
 
-def _body(experiment: Experiment, keys: Mapping[str, AccessKey] | None) -> bytes:
+def _schedule_path(schedule: str) -> str:
+    return f"/api/v3/schedules/{urllib.parse.quote(schedule, safe='')}"
+
+
+def _text(experiment: Experiment) -> str:
     """JSON is YAML: an experiment given as its content is sent as such a text."""
-    text = experiment if isinstance(experiment, str) else json.dumps(experiment)
-    form: dict[str, Any] = {"experiment": text}
+    return experiment if isinstance(experiment, str) else json.dumps(experiment)
+
+
+def _body(experiment: Experiment, keys: Mapping[str, AccessKey] | None) -> bytes:
+    form: dict[str, Any] = {"experiment": _text(experiment)}
     if keys:
         form["keys"] = keys
     return json.dumps(form).encode()

@@ -50,6 +50,39 @@ class Links(TypedDict):
     experiment: str
 
 
+class SlowerCell(TypedDict):
+    """A cell that got slower."""
+
+    cell: str
+    target: str
+    metric: str
+    before: float
+    now: float
+    relative: float
+    low: float
+    high: float
+
+
+class Gate(TypedDict):
+    """A run of a schedule compared with the earlier ones."""
+
+    verdict: Literal["first", "passed", "slower", "not-comparable", "failed"]
+    confirmed: bool
+    threshold: float
+    reference: list[str]
+    summary: str
+    slower: list[SlowerCell]
+    more: int
+
+
+class WebhookCall(TypedDict):
+    """A call of a webhook."""
+
+    state: Literal["pending", "delivered", "failed"]
+    attempts: int
+    error: str | None
+
+
 class Run(TypedDict):
     """A run that the service was asked for. Times are in RFC 3339."""
 
@@ -61,7 +94,29 @@ class Run(TypedDict):
     started: str | None
     finished: str | None
     reason: str | None
+    schedule: NotRequired[str | None]
+    gate: NotRequired[Gate | None]
+    webhook: NotRequired[WebhookCall | None]
     links: Links
+
+
+class Schedule(TypedDict):
+    """An experiment that runs at given times."""
+
+    id: str
+    name: str
+    every: str
+    time_zone: str
+    missed_rule: Literal["run", "skip"]
+    threshold: float
+    webhook: str | None
+    paused: bool
+    created: str
+    next: list[str]
+    skipped: int
+    missed: int
+    problem: str | None
+    runs: list[Run]
 
 
 class ExpectedSeconds(TypedDict):

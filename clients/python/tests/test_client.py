@@ -6,6 +6,7 @@ import json
 import pathlib
 import ssl
 import sys
+import time
 import typing
 from collections.abc import Iterator
 from typing import Any
@@ -110,6 +111,39 @@ def test_runs_are_stopped_and_errors_say_what_to_do(served: Served) -> None:
     with pytest.raises(ProblemError, match="there is no run") as missing:
         service.run("aaaaaaaa/../x")
     assert (missing.value.status, missing.value.code) == (404, "no-such-run")
+
+
+def test_schedules_are_added_started_and_removed(served: Served) -> None:
+    service = Client(served.url)
+    assert service.schedules() == []
+    made = service.add_schedule(EXACT, "1d at 02:00", time_zone="Europe/Berlin", idempotency_key="nightly-1")
+    assert (made["name"], made["missed_rule"], made["runs"]) == ("exact", "run", [])
+    assert len(made["next"]) == 3 and "T02:00:00+0" in made["next"][0]
+    again = service.add_schedule(EXACT, "1d at 02:00", time_zone="Europe/Berlin", idempotency_key="nightly-1")
+    assert again["id"] == made["id"] and service.schedule_experiment(made["id"]) == EXACT
+    verdicts = []
+    for _ in range(2):
+        run = service.start_schedule(made["id"])
+        service.wait(run["id"], timeout=60)
+        deadline = time.monotonic() + 60
+        # The gate follows the end of the run.
+        while not (gate := service.run(run["id"]).get("gate")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        verdicts.append(gate["verdict"])
+    assert verdicts == ["first", "passed"]
+    assert [run["schedule"] for run in service.schedule(made["id"])["runs"]] == [made["id"]] * 2
+    paused = service.pause_schedule(made["id"])
+    assert paused["paused"] and paused["next"] == []
+    assert len(service.continue_schedule(made["id"])["next"]) == 3
+    with pytest.raises(ProblemError, match="write") as refused:
+        service.add_schedule(EXACT, "now and then")
+    assert (refused.value.status, refused.value.code) == (422, "schedule")
+    assert [schedule["id"] for schedule in service.schedules()] == [made["id"]]
+    service.remove_schedule(made["id"])
+    with pytest.raises(ProblemError) as missing:
+        service.schedule(made["id"])
+    assert missing.value.code == "no-such-schedule"
 
 
 def test_events_continue_after_a_restart_and_end_with_the_service(served: Served) -> None:

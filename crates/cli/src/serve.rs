@@ -1,13 +1,21 @@
 //! `manometer serve`: the service's arguments, its signals, its exit code.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use database::DatabaseServer;
+use provision::Trust;
 use runner::StopReason;
-use service::{RequestPolicy, ServeOptions, Service, ServiceError, ServiceTls, TokenDigest};
+use service::{
+    RequestPolicy, ServeOptions, Service, ServiceError, ServiceTls, TokenDigest, WebhookHost,
+    WebhookHostError, WebhookPolicy, wall_clock,
+};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use units::Span;
 
@@ -22,8 +30,12 @@ use crate::messages::Messages;
 /// Open its address in a browser for the dashboard, or POST an experiment file to /api/v3/runs; watch
 /// /api/v3/runs/ID/events; read /api/v3/runs/ID/report. An experiment waits while another one uses one of its
 /// hosts. All results are kept in DIR/results.sqlite, for `manometer list --results`, `show`, `report` and
-/// `compare`. On the loopback address no token is needed: every user of this machine can then use the service.
-/// With --tls, or a certificate from files, connections are encrypted.
+/// `compare`; or, with --database, in a PostgreSQL database that several services share. On the loopback address no
+/// token is needed: every user of this machine can then use the service. With --tls, or a certificate from files,
+/// connections are encrypted.
+///
+/// Schedules (/api/v3/schedules) start an experiment at given times, compare each run with the earlier ones, and call a
+/// webhook when one is slower; --webhook-host names the hosts that may be called.
 ///
 /// Experiments in requests see neither the environment nor the files of this host, except below each
 /// --allow-path.
@@ -41,6 +53,15 @@ pub struct ServeArguments {
     /// Directory for results, journals and the queue; created for its owner only
     #[arg(long, value_name = "DIR")]
     directory: PathBuf,
+    /// Database that several services share, instead of files: postgres://USER@HOST/DATABASE, without the password
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// File with the password of --database, only readable by its owner
+    #[arg(long, value_name = "FILE", requires = "database", env = "MANOMETER_DATABASE_PASSWORD_FILE")]
+    database_password_file: Option<PathBuf>,
+    /// File of PEM certificates whose signatures on the server's certificate are trusted; else those of this host
+    #[arg(long, value_name = "FILE", requires = "database")]
+    database_ca: Option<PathBuf>,
     /// File with the token that every request must carry (Authorization: Bearer TOKEN)
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -71,16 +92,26 @@ pub struct ServeArguments {
     /// Option for ssh to the hosts of fleets, such as "-i KEY" or StrictHostKeyChecking=accept-new; may be repeated
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     ssh_option: Vec<String>,
+    /// Let schedules send webhooks to this host, with the token in the file if one is given; may be repeated
+    #[arg(long = "webhook-host", value_name = "HOST[:PORT][=TOKEN_FILE]")]
+    webhook_hosts: Vec<String>,
+    /// File with the authorities (PEM) that sign the certificates of webhook hosts; by default, the system's
+    #[arg(long, value_name = "FILE")]
+    webhook_ca: Option<PathBuf>,
     /// Length of a sample of StorPerf's jobs
     #[arg(long, value_name = "TIME", default_value = "60s")]
     storperf_sample: String,
 }
+
+/// Bytes that are read of a file with a password.
+const LONGEST_PASSWORD: u64 = 4096;
 
 const EXAMPLES: &str = "\
 Examples:
   manometer serve --directory /var/lib/manometer
   manometer serve --directory state --listen 0.0.0.0:5000 --tls --token-file token --host-name lab.example
   manometer serve --directory state --allow-path /mnt/scratch
+  manometer serve --directory state --database postgres://lab@db.example/lab --database-password-file pw
 
 To send an experiment and watch it:
   curl -H 'Content-Type: application/yaml' --data-binary @nightly.yaml http://127.0.0.1:5000/api/v3/runs
@@ -101,6 +132,12 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
         path.canonicalize()
             .map_err(|error| ServiceError::Usage(format!("--allow-path {}: {error}", path.display())))?;
     }
+    let database = database(&arguments)?;
+    let webhook_hosts: Result<Vec<WebhookHost>, _> =
+        arguments.webhook_hosts.iter().map(|text| text.parse()).collect();
+    let webhook_hosts = webhook_hosts
+        .map_err(|error: WebhookHostError| ServiceError::Usage(format!("--webhook-host {error}")))?;
+    let trust = arguments.webhook_ca.map_or(Trust::System, Trust::CaFile);
     let tls = match (arguments.certificate, arguments.key) {
         (Some(certificate), Some(key)) => ServiceTls::Files { certificate, key },
         _ if arguments.tls => ServiceTls::SelfSigned,
@@ -125,6 +162,7 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
     let service = Service::start(ServeOptions {
         listen: arguments.listen,
         directory: arguments.directory,
+        database,
         token,
         tls,
         host_names: arguments.host_names,
@@ -136,6 +174,8 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
         ssh_options: ssh_words(&arguments.ssh_option).map_err(ServiceError::Usage)?,
         storperf_sample,
         graphite: arguments.graphite.options(),
+        webhooks: WebhookPolicy { hosts: webhook_hosts, trust },
+        clock: wall_clock(),
         notes: Arc::new(move |line| notes.note(line)),
     })?;
     match service.fingerprint() {
@@ -152,6 +192,34 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
     }
     let service = Arc::new(service);
     runtime.block_on(until_ended(&service, signals, messages)).map_err(failure)
+}
+
+/// The shared database, and how to log in to it.
+fn database(arguments: &ServeArguments) -> Result<Option<DatabaseServer>, ServiceError> {
+    let Some(url) = &arguments.database else { return Ok(None) };
+    let password = arguments.database_password_file.as_deref().map(password).transpose()?;
+    let server = DatabaseServer::new(url, password.as_deref(), arguments.database_ca.as_deref());
+    server.map(Some).map_err(|error| ServiceError::Usage(format!("--database: {error}")))
+}
+
+/// The first line of a file that nobody else can read.
+fn password(path: &Path) -> Result<String, ServiceError> {
+    let wrong =
+        |why: String| ServiceError::Usage(format!("--database-password-file {}: {why}", path.display()));
+    let mut file = File::open(path).map_err(|error| wrong(error.to_string()))?;
+    let mode = file.metadata().map_err(|error| wrong(error.to_string()))?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(wrong(format!("others can use it (mode {:o}); next: chmod 600 it", mode & 0o777)));
+    }
+    let mut text = String::new();
+    file.by_ref()
+        .take(LONGEST_PASSWORD)
+        .read_to_string(&mut text)
+        .map_err(|error| wrong(error.to_string()))?;
+    match text.lines().next() {
+        Some(password) if !password.is_empty() => Ok(password.to_owned()),
+        _ => Err(wrong("it is empty; next: write the password on its first line".to_owned())),
+    }
 }
 
 /// What ends the service.

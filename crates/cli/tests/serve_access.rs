@@ -190,3 +190,15 @@ fn malformed_requests_are_problems_and_the_service_stays_up() {
     }
     assert_eq!(served.get("/api/v3/runs").status, 200);
 }
+
+#[test]
+fn a_password_in_the_url_is_refused_and_not_repeated() {
+    let directory = directory();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
+    command.args(["serve", "--database", "postgres://lab:canary@db.example/lab", "--directory"]);
+    let output = command.arg(directory.path().join("state")).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("--database-password-file FILE") && !text.contains("canary"), "{text}");
+    assert!(!directory.path().join("state").exists(), "nothing was created");
+}

@@ -47,8 +47,11 @@ pub struct Begun {
 /// # Errors
 /// The results file or the journal cannot be written.
 pub fn new_run(plan: Plan, options: &RunOptions) -> Result<Begun, RunError> {
-    let path = results(options, plan.results.as_deref())?;
-    let store = Store::open(&path).map_err(|error| RunError::Usage(error.to_string()))?;
+    let usage = |error: store::StoreError| RunError::Usage(error.to_string());
+    let store = match &options.database {
+        Some(server) => Store::open_server(server).map_err(usage)?,
+        None => Store::open(&results(options, plan.results.as_deref())?).map_err(usage)?,
+    };
     let baseline = baseline::asked(&store, options)?;
     let id = options.id.clone().unwrap_or_else(RunId::random);
     let run = journal(options)?.begin(&id).map_err(|error| RunError::Failure(error.to_string()))?;
@@ -77,8 +80,13 @@ pub fn resume(
     events: &dyn Events,
 ) -> Result<Begun, RunError> {
     let usage = |text: String| RunError::Usage(text);
-    let path = results(options, given.as_ref().and_then(|plan| plan.results.as_deref()))?;
-    let store = Store::open_existing(&path).map_err(|error| usage(error.to_string()))?;
+    let store = match &options.database {
+        Some(server) => Store::open_server(server),
+        None => {
+            Store::open_existing(&results(options, given.as_ref().and_then(|plan| plan.results.as_deref()))?)
+        }
+    }
+    .map_err(|error| usage(error.to_string()))?;
     let record = store.run(wanted).map_err(|error| usage(error.to_string()))?;
     let cells = store.cells(&record.id).map_err(|error| RunError::Failure(error.to_string()))?;
     if let Some(given) = given

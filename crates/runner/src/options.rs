@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use fleet::launch::SshLogin;
 use provision::RunId;
+use store::DatabaseServer;
 
 /// How to execute a run.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub struct RunOptions {
     pub destroy: Vec<PathBuf>,
     /// The results file; `None`: the plan's, else the user's.
     pub results: Option<PathBuf>,
+    /// Results on a server, instead of any file.
+    pub database: Option<DatabaseServer>,
     /// The journal directory; `None`: the user's.
     pub journal: Option<PathBuf>,
     /// Name of the baseline to compare the results against.
@@ -43,6 +46,7 @@ impl RunOptions {
             reactor: reactor::BackendChoice::Auto,
             destroy: Vec::new(),
             results: None,
+            database: None,
             journal: None,
             baseline: None,
             save_baseline: None,

@@ -8,9 +8,8 @@ use exporters::{CurrentRun, GraphitePush};
 use provision::RunId;
 use runner::bottleneck::own_host;
 use runner::progress::SharedProgress;
-use runner::timestamp::now;
 use runner::{Events, RunError, RunOptions, RunOutcome, StopToken};
-use store::{State, Store, StoreError};
+use store::State;
 
 use crate::database::AskedState;
 use crate::event::{MessageEvent, MessageSeverity};
@@ -19,6 +18,7 @@ use crate::new_experiment::RunSecrets;
 use crate::observer::Observer;
 use crate::options::RequestPolicy;
 use crate::policy;
+use crate::stored_results::StoredResults;
 
 /// What a run needs from the service.
 pub(crate) struct Task {
@@ -49,13 +49,13 @@ pub(crate) struct Place<'a> {
     pub directory: &'a Path,
     /// What requests may use of this host.
     pub policy: &'a RequestPolicy,
+    /// Where results are stored.
+    pub results: &'a StoredResults,
     /// The operator's options for ssh.
     pub ssh_options: &'a [String],
 }
 
-/// The file names below the service's directory.
-pub(crate) const RESULTS: &str = "results.sqlite";
-/// The journals.
+/// The directory of the journals, below the service's directory.
 pub(crate) const JOURNAL: &str = "journal";
 
 /// Executes a run, from its start or from where an earlier attempt ended; returns how it ended, and why if not as planned.
@@ -71,38 +71,14 @@ pub(crate) fn carry_out(task: Task, place: &Place<'_>) -> (AskedState, Option<St
         Err(_) => (AskedState::Failed, "the run failed by a defect of the service".to_owned()),
     };
     // A run that could not be resumed has results, and can be resumed later.
-    if let Err(error) = interrupt_stored(&place.directory.join(RESULTS), &id) {
+    if let Err(error) = place.results.interrupt(&id) {
         log.add("message", &MessageEvent { severity: MessageSeverity::Error, text: &error.to_string() });
     }
     (state, Some(reason))
 }
 
-/// Marks a run that no longer runs as interrupted in the results file, if it had begun to measure.
-///
-/// # Errors
-/// The file cannot be read or written.
-pub(crate) fn interrupt_stored(results: &Path, run: &str) -> Result<(), StoreError> {
-    let record = Store::open_existing(results).and_then(|store| Ok((store.run(run)?, store)));
-    match record {
-        Ok((record, store)) if record.state == State::Running => {
-            store.finish_run(run, State::Interrupted, now())
-        }
-        Ok(_) | Err(StoreError::Missing(_) | StoreError::Unknown { .. }) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// Whether the results file has the run: then an earlier attempt began it.
-fn is_stored(results: &Path, run: &str) -> Result<bool, RunError> {
-    match Store::open_existing(results).and_then(|store| store.run(run)) {
-        Ok(_) => Ok(true),
-        Err(StoreError::Missing(_) | StoreError::Unknown { .. }) => Ok(false),
-        Err(error) => Err(RunError::Failure(error.to_string())),
-    }
-}
-
 fn execute(task: Task, place: &Place<'_>) -> Result<RunOutcome, RunError> {
-    let Place { directory, policy, ssh_options } = *place;
+    let Place { directory, results, policy, ssh_options } = *place;
     // The policy applies when a run starts: it may have changed while the run waited, and so may links in paths.
     let plan =
         policy::plan(&task.experiment, policy).map_err(|faults| RunError::Usage(faults.to_string()))?;
@@ -111,12 +87,12 @@ fn execute(task: Task, place: &Place<'_>) -> Result<RunOutcome, RunError> {
     let RunSecrets { keys, login } = task.secrets;
     // The key is readable for as long as its file is open.
     let (login, _key) = login.for_ssh(ssh_options).map_err(failed)?;
-    let results = directory.join(RESULTS);
     let options = RunOptions {
         login,
         destroy: task.overwrites.into_iter().collect(),
         id: Some(id),
-        results: Some(results.clone()),
+        results: Some(results.file().to_owned()),
+        database: results.server().cloned(),
         journal: Some(directory.join(JOURNAL)),
         command: "manometer serve".to_owned(),
         ..RunOptions::new(directory.to_owned())
@@ -129,9 +105,10 @@ fn execute(task: Task, place: &Place<'_>) -> Result<RunOutcome, RunError> {
     if let Some(graphite) = &task.graphite {
         observers.push(Arc::new(graphite.observe(&task.id, &plan, &own_host())));
     }
-    let begun = match is_stored(&results, &task.id)? {
-        true => runner::resume(&task.id, None, &options, &observers)?,
-        false => runner::new_run(plan, &options)?,
+    // What is stored of it comes from an earlier attempt.
+    let begun = match results.run(&task.id).map_err(|error| RunError::Failure(error.to_string()))? {
+        Some(_) => runner::resume(&task.id, None, &options, &observers)?,
+        None => runner::new_run(plan, &options)?,
     };
     runner::execute(begun, &options, Arc::new(observers), &task.stop, Arc::new(keys))
 }

@@ -1,19 +1,27 @@
 //! The service's own state: the runs that it was asked for, from the queue to their end.
 
 use std::path::Path;
-use std::time::Duration;
 
+use database::{Connection, DatabaseError, DatabaseServer, Migration, Row, TableLayout, params};
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::schedules;
 use crate::storperf::StorperfJob;
 
-/// Version of the tables.
-const VERSION: i64 = 2;
+/// The tables and their versions.
+const LAYOUT: TableLayout = TableLayout {
+    schema: "manometer_service",
+    migrations: &[
+        Migration::Both(FIRST),
+        Migration::Both(SECOND),
+        Migration::Both(THIRD),
+        Migration::Both(schedules::TABLES),
+    ],
+};
 
-const TABLES: &str = "
+const FIRST: &str = "
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -36,10 +44,14 @@ CREATE INDEX runs_by_state ON runs (state);
 const SECOND: &str = "
 ALTER TABLE runs ADD COLUMN storperf TEXT;
 CREATE INDEX storperf_runs ON runs (number) WHERE storperf IS NOT NULL;
-PRAGMA user_version = 2;
 ";
 
-const COLUMNS: &str = "number, id, name, hosts, state, asked, started, finished, reason, has_keys, digest";
+/// Version 3: the service that a run belongs to, where several share a database; nothing in a service's own file.
+const THIRD: &str = "ALTER TABLE runs ADD COLUMN server TEXT;";
+
+/// The columns of [`asked_run`].
+pub(crate) const COLUMNS: &str =
+    "number, id, name, hosts, state, asked, started, finished, reason, has_keys, digest, server";
 
 /// Progress of a run that the service was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -108,6 +120,9 @@ pub(crate) struct AskedRun {
     /// Digest of what was posted.
     #[serde(skip)]
     pub digest: Vec<u8>,
+    /// The service that it belongs to; `None` in a service's own file.
+    #[serde(skip)]
+    pub server: Option<String>,
 }
 
 /// A new run for the queue.
@@ -123,19 +138,13 @@ pub(crate) struct NewRun<'a> {
     pub digest: &'a [u8],
 }
 
-/// What is wrong with `service.sqlite`.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum DatabaseError {
-    /// It cannot be read or written.
-    #[error("service.sqlite: {0}")]
-    Sqlite(#[from] rusqlite::Error),
-    /// Its layout is not this version's.
-    #[error("service.sqlite: a newer version of manometer wrote it (version {0})")]
-    Newer(i64),
+/// The service's tables: in `service.sqlite`, or in a database that several services share. Queued and running runs belong
+/// to one service each; what has ended belongs to all.
+pub(crate) struct Database {
+    connection: Connection,
+    /// This service, where several share the database.
+    server: Option<String>,
 }
-
-/// `service.sqlite`.
-pub(crate) struct Database(Connection);
 
 impl Database {
     /// Opens the file; creates it if absent.
@@ -143,24 +152,42 @@ impl Database {
     /// # Errors
     /// It cannot be read or written, or a newer version wrote it.
     pub(crate) fn open(path: &Path) -> Result<Self, DatabaseError> {
-        let connection = Connection::open(path)?;
-        connection.busy_timeout(Duration::from_secs(10))?;
-        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        match connection.query_row("PRAGMA user_version", [], |row| row.get(0))? {
-            0 => connection.execute_batch(&format!("BEGIN; {TABLES} {SECOND} COMMIT;"))?,
-            1 => connection.execute_batch(&format!("BEGIN; {SECOND} COMMIT;"))?,
-            VERSION => {}
-            newer => return Err(DatabaseError::Newer(newer)),
-        }
-        Ok(Self(connection))
+        let connection = Connection::open_file(path, "service.sqlite")?;
+        connection.migrate(&LAYOUT)?;
+        Ok(Self { connection, server: None })
+    }
+
+    /// Opens a shared database for the service with the id `own`; creates the tables if absent.
+    ///
+    /// # Errors
+    /// It cannot be reached, read or written, or a newer version wrote it.
+    pub(crate) fn open_shared(server: &DatabaseServer, own: &str) -> Result<Self, DatabaseError> {
+        let connection = Connection::open_server(server, LAYOUT.schema)?;
+        connection.migrate(&LAYOUT)?;
+        Ok(Self { connection, server: Some(own.to_owned()) })
+    }
+
+    /// For the tables of schedules.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The id of this service, where several share the database.
+    pub(crate) fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
+    /// Whether a run belongs to this service.
+    pub(crate) fn owns(&self, run: &AskedRun) -> bool {
+        run.server == self.server
     }
 
     /// Adds a run to the end of the queue.
-    pub(crate) fn add(&self, run: &NewRun<'_>) -> rusqlite::Result<()> {
-        self.0.execute(
-            "INSERT INTO runs (id, name, experiment, hosts, state, asked, has_keys, idempotency_key, digest, storperf)
-             VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9)",
+    pub(crate) fn add(&self, run: &NewRun<'_>) -> Result<(), DatabaseError> {
+        self.connection.execute(
+            "INSERT INTO runs (id, name, experiment, hosts, state, asked, has_keys, idempotency_key, digest, storperf,
+                server)
+             VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
                 run.id,
                 run.name,
@@ -171,23 +198,24 @@ impl Database {
                 run.idempotency_key,
                 run.digest,
                 run.storperf,
+                self.server,
             ],
         )?;
         Ok(())
     }
 
-    /// Marks a queued run as running. A resumed run keeps its first start, as in the results file.
-    pub(crate) fn begin(&self, id: &str, at: Timestamp) -> rusqlite::Result<()> {
+    /// Marks a queued run as running. A resumed run keeps its first start, as in the results.
+    pub(crate) fn begin(&self, id: &str, at: Timestamp) -> Result<(), DatabaseError> {
         let set = "UPDATE runs SET state = 'running', started = COALESCE(started, ?2)
              WHERE id = ?1 AND state = 'queued'";
-        self.0.execute(set, params![id, at.to_string()]).map(|_| ())
+        self.connection.execute(set, params![id, at.to_string()]).map(|_| ())
     }
 
     /// Puts a run that did not finish back into the queue; false if it is not such a run.
-    pub(crate) fn requeue(&self, id: &str, has_keys: bool) -> rusqlite::Result<bool> {
+    pub(crate) fn requeue(&self, id: &str, has_keys: bool) -> Result<bool, DatabaseError> {
         let set = "UPDATE runs SET state = 'queued', reason = NULL, finished = NULL, has_keys = ?2
              WHERE id = ?1 AND state IN ('interrupted', 'failed')";
-        self.0.execute(set, params![id, has_keys]).map(|changed| changed > 0)
+        self.connection.execute(set, params![id, has_keys]).map(|changed| changed > 0)
     }
 
     /// Marks a run as ended.
@@ -197,84 +225,79 @@ impl Database {
         state: AskedState,
         reason: Option<&str>,
         at: Timestamp,
-    ) -> rusqlite::Result<()> {
+    ) -> Result<(), DatabaseError> {
         let set = "UPDATE runs SET state = ?2, reason = ?3, finished = ?4 WHERE id = ?1";
-        self.0.execute(set, params![id, state.name(), reason, at.to_string()]).map(|_| ())
+        self.connection.execute(set, params![id, state.name(), reason, at.to_string()]).map(|_| ())
     }
 
     /// A run by its id.
-    pub(crate) fn run(&self, id: &str) -> rusqlite::Result<Option<AskedRun>> {
+    pub(crate) fn run(&self, id: &str) -> Result<Option<AskedRun>, DatabaseError> {
         self.one("id = ?1", id)
     }
 
     /// A run by the idempotency key that came with it.
-    pub(crate) fn by_key(&self, key: &str) -> rusqlite::Result<Option<AskedRun>> {
+    pub(crate) fn by_key(&self, key: &str) -> Result<Option<AskedRun>, DatabaseError> {
         self.one("idempotency_key = ?1", key)
     }
 
-    fn one(&self, condition: &str, value: &str) -> rusqlite::Result<Option<AskedRun>> {
+    fn one(&self, condition: &str, value: &str) -> Result<Option<AskedRun>, DatabaseError> {
         let query = format!("SELECT {COLUMNS} FROM runs WHERE {condition}");
-        self.0.query_row(&query, [value], row).optional()
+        self.connection.optional_row(&query, params![value], asked_run)
     }
 
     /// What belongs to a run that is a job of `StorPerf`'s.
-    pub(crate) fn storperf(&self, id: &str) -> rusqlite::Result<Option<StorperfJob>> {
+    pub(crate) fn storperf(&self, id: &str) -> Result<Option<StorperfJob>, DatabaseError> {
         let query = "SELECT storperf FROM runs WHERE id = ?1 AND storperf IS NOT NULL";
-        self.0.query_row(query, [id], |row| storperf(row, 0)).optional()
+        self.connection.optional_row(query, params![id], |row| storperf(row, 0))
     }
 
     /// Up to `limit` runs that are jobs of `StorPerf`'s, newest first.
-    pub(crate) fn storperf_jobs(&self, limit: u32) -> rusqlite::Result<Vec<(AskedRun, StorperfJob)>> {
+    pub(crate) fn storperf_jobs(&self, limit: u32) -> Result<Vec<(AskedRun, StorperfJob)>, DatabaseError> {
         let query = format!(
             "SELECT {COLUMNS}, storperf FROM runs WHERE storperf IS NOT NULL ORDER BY number DESC LIMIT ?1"
         );
-        let mut statement = self.0.prepare_cached(&query)?;
-        statement.query_map([limit], |found| Ok((row(found)?, storperf(found, 11)?)))?.collect()
+        self.connection.rows(&query, params![limit], |found| Ok((asked_run(found)?, storperf(found, 12)?)))
     }
 
     /// The text of a run's experiment.
-    pub(crate) fn experiment(&self, id: &str) -> rusqlite::Result<String> {
-        self.0.query_row("SELECT experiment FROM runs WHERE id = ?1", [id], |row| row.get(0))
+    pub(crate) fn experiment(&self, id: &str) -> Result<String, DatabaseError> {
+        self.connection.row("SELECT experiment FROM runs WHERE id = ?1", params![id], |row| row.get(0))
     }
 
-    /// The runs in a state, oldest first.
-    pub(crate) fn in_state(&self, state: AskedState) -> rusqlite::Result<Vec<AskedRun>> {
-        let query = format!("SELECT {COLUMNS} FROM runs WHERE state = ?1 ORDER BY number");
-        let mut statement = self.0.prepare_cached(&query)?;
-        statement.query_map([state.name()], row)?.collect()
+    /// This service's runs in a state, oldest first.
+    pub(crate) fn in_state(&self, state: AskedState) -> Result<Vec<AskedRun>, DatabaseError> {
+        let query = format!(
+            "SELECT {COLUMNS} FROM runs WHERE state = ?1 AND (server IS NULL OR server = ?2) ORDER BY number"
+        );
+        self.connection.rows(&query, params![state.name(), self.server], asked_run)
     }
 
     /// Up to `limit` runs, newest first, older than the one with number `before`.
-    pub(crate) fn page(&self, before: i64, limit: u32) -> rusqlite::Result<Vec<AskedRun>> {
+    pub(crate) fn page(&self, before: i64, limit: u32) -> Result<Vec<AskedRun>, DatabaseError> {
         let query = format!("SELECT {COLUMNS} FROM runs WHERE number < ?1 ORDER BY number DESC LIMIT ?2");
-        let mut statement = self.0.prepare_cached(&query)?;
-        statement.query_map(params![before, limit], row)?.collect()
+        self.connection.rows(&query, params![before, limit], asked_run)
     }
 
     /// The newest runs of an experiment that measured something, newest first.
-    pub(crate) fn ended_of(&self, name: &str, limit: u32) -> rusqlite::Result<Vec<AskedRun>> {
+    pub(crate) fn ended_of(&self, name: &str, limit: u32) -> Result<Vec<AskedRun>, DatabaseError> {
         let query = format!(
             "SELECT {COLUMNS} FROM runs WHERE name = ?1 AND state IN ('finished', 'interrupted')
              ORDER BY number DESC LIMIT ?2"
         );
-        let mut statement = self.0.prepare_cached(&query)?;
-        statement.query_map(params![name, limit], row)?.collect()
+        self.connection.rows(&query, params![name, limit], asked_run)
     }
 }
 
-fn bad(column: usize, why: String) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, why.into())
-}
-
-fn storperf(row: &Row<'_>, column: usize) -> rusqlite::Result<StorperfJob> {
+fn storperf(row: &Row<'_>, column: usize) -> Result<StorperfJob, DatabaseError> {
     let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(|error| bad(column, error.to_string()))
+    serde_json::from_str(&text).map_err(|error| row.bad(error))
 }
 
-fn row(row: &Row<'_>) -> rusqlite::Result<AskedRun> {
-    let time = |column: usize| -> rusqlite::Result<Option<Timestamp>> {
+/// A run, from a row of [`COLUMNS`].
+pub(crate) fn asked_run(row: &Row<'_>) -> Result<AskedRun, DatabaseError> {
+    let time = |column: usize| -> Result<Option<Timestamp>, DatabaseError> {
         let text: Option<String> = row.get(column)?;
-        text.map(|text| text.parse().map_err(|_| bad(column, format!("{text:?} is no time")))).transpose()
+        text.map(|text| text.parse().map_err(|_| row.bad(format!("{text:?} is no time")))).transpose()
     };
     let (hosts, state): (String, String) = (row.get(3)?, row.get(4)?);
     let state = AskedState::ALL.into_iter().find(|known| known.name() == state);
@@ -282,13 +305,14 @@ fn row(row: &Row<'_>) -> rusqlite::Result<AskedRun> {
         number: row.get(0)?,
         id: row.get(1)?,
         name: row.get(2)?,
-        hosts: serde_json::from_str(&hosts).map_err(|error| bad(3, error.to_string()))?,
-        state: state.ok_or_else(|| bad(4, "unknown state".to_owned()))?,
-        asked: time(5)?.ok_or_else(|| bad(5, "no time".to_owned()))?,
+        hosts: serde_json::from_str(&hosts).map_err(|error| row.bad(error))?,
+        state: state.ok_or_else(|| row.bad("unknown state"))?,
+        asked: time(5)?.ok_or_else(|| row.bad("no time"))?,
         started: time(6)?,
         finished: time(7)?,
         reason: row.get(8)?,
         has_keys: row.get(9)?,
         digest: row.get(10)?,
+        server: row.get(11)?,
     })
 }

@@ -19,13 +19,17 @@ mod options;
 mod policy;
 mod problem;
 mod queue;
+mod schedules;
 mod server;
+mod server_id;
 mod service;
+mod stored_results;
 mod storperf;
 mod tls;
 mod token;
 
 pub use api::{openapi_json, storperf_openapi_json};
 pub use options::{Notes, RequestPolicy, ServeOptions, ServiceError, ServiceTls};
+pub use schedules::{Clock, WebhookHost, WebhookHostError, WebhookPolicy, wall_clock};
 pub use service::Service;
 pub use token::TokenDigest;

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use database::DatabaseServer;
 use exporters::{GraphiteOptions, GraphitePush};
 
+use crate::schedules::{Clock, WebhookPolicy};
 use crate::token::TokenDigest;
 
 /// Where the service reports what happens to it, one line each.
@@ -18,6 +20,8 @@ pub struct ServeOptions {
     pub listen: SocketAddr,
     /// Directory of the service's state: `results.sqlite`, `journal/`, `service.sqlite`. Created for its owner only.
     pub directory: PathBuf,
+    /// Database that several services share, instead of `service.sqlite`.
+    pub database: Option<DatabaseServer>,
     /// The token that every request must carry; required unless the address is a loopback one.
     pub token: Option<TokenDigest>,
     /// How connections are encrypted.
@@ -32,6 +36,10 @@ pub struct ServeOptions {
     pub storperf_sample: Duration,
     /// Where the measurements of all runs are pushed.
     pub graphite: Option<GraphiteOptions>,
+    /// Where schedules may send webhooks.
+    pub webhooks: WebhookPolicy,
+    /// The clock that schedules follow.
+    pub clock: Clock,
     /// Where the service reports what happens to it.
     pub notes: Notes,
 }
@@ -55,6 +63,7 @@ pub enum ServiceTls {
 
 /// What the queue needs of these.
 pub(crate) struct QueueSettings {
+    pub database: Option<DatabaseServer>,
     pub policy: RequestPolicy,
     pub ssh_options: Vec<String>,
     pub storperf_sample: Duration,

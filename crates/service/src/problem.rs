@@ -88,6 +88,12 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "no-such-run", detail)
     }
 
+    /// The key of a request belongs to an earlier one with another body, which added `what`.
+    pub(crate) fn key_of_another(what: &str) -> Self {
+        let detail = format!("this Idempotency-Key belongs to {what}, which was posted with another body");
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key", detail)
+    }
+
     /// Something failed in the service.
     pub(crate) fn internal(detail: impl std::fmt::Display) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failure", detail.to_string())

@@ -8,14 +8,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use database::{DatabaseCause, DatabaseError};
 use exporters::{CurrentRun, GraphitePush};
 use provision::RunId;
+use reactor::clock::now_ns;
 use runner::progress::SharedProgress;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
 
-use crate::carry_out::{self, Place, RESULTS, Task};
-use crate::database::{AskedRun, AskedState, Database, DatabaseError, NewRun};
+use crate::carry_out::{self, Place, Task};
+use crate::database::{AskedRun, AskedState, Database, NewRun};
 use crate::event::StateEvent;
 use crate::event_log::EventLog;
 use crate::message_log::MessageLog;
@@ -23,12 +25,19 @@ use crate::new_experiment::{NewExperiment, RunSecrets};
 use crate::options::{QueueSettings, RequestPolicy};
 use crate::policy;
 use crate::problem::Problem;
+use crate::schedules::Bell;
+use crate::server_id::{ServerIdError, server_id};
+use crate::stored_results::StoredResults;
 use crate::storperf::{GroupBook, StorperfJob};
 
 /// Maximum number of runs that wait.
 const MAX_QUEUED: usize = 1000;
 /// Maximum number of runs under way; each has threads, connections and memory of its own.
 const MAX_RUNNING: usize = 32;
+/// How long a request waits for a lost database.
+const REQUEST_PATIENCE: Duration = Duration::from_secs(10);
+/// How long the end of a run waits for a lost database.
+const END_PATIENCE: Duration = Duration::from_secs(600);
 /// Number of ended runs whose events are kept.
 const KEPT_LOGS: usize = 32;
 
@@ -38,14 +47,17 @@ pub(crate) struct RunQueue {
     policy: RequestPolicy,
     ssh_options: Vec<String>,
     storperf_sample: Duration,
-    messages: MessageLog,
+    messages: Arc<MessageLog>,
     groups: Mutex<GroupBook>,
+    results: StoredResults,
     /// Receives the measurements of all runs.
     graphite: Option<Arc<GraphitePush>>,
     database: Mutex<Database>,
     shared: Mutex<Shared>,
     /// A run has ended.
     ended: Condvar,
+    /// The same, for schedules.
+    run_ended: Bell,
 }
 
 #[derive(Default)]
@@ -66,6 +78,22 @@ impl Shared {
         // Those that wait, run, or ended recently have a log each.
         self.logs.len().saturating_sub(self.running.len() + self.ended.len())
     }
+
+    /// Whether one more run may wait.
+    ///
+    /// # Errors
+    /// The service is ending, or the queue is full.
+    fn admit(&self) -> Result<(), Problem> {
+        let unavailable =
+            |detail: &str| Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail));
+        if self.closing {
+            return unavailable("the service is ending");
+        }
+        if self.queued() >= MAX_QUEUED {
+            return unavailable("the queue is full; next: try again when runs have ended");
+        }
+        Ok(())
+    }
 }
 
 struct Running {
@@ -77,6 +105,17 @@ struct Running {
     progress: Arc<OnceLock<Arc<SharedProgress>>>,
 }
 
+/// Why a queue cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum QueueError {
+    /// Its database cannot be used.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The service has no id.
+    #[error(transparent)]
+    ServerId(#[from] ServerIdError),
+}
+
 /// A run that was posted.
 pub(crate) struct Posted {
     pub run: AskedRun,
@@ -84,34 +123,46 @@ pub(crate) struct Posted {
     pub new: bool,
 }
 
-fn broken(error: rusqlite::Error) -> Problem {
-    Problem::internal(format!("service.sqlite: {error}"))
+fn broken(error: DatabaseError) -> Problem {
+    Problem::internal(error)
 }
 
 impl RunQueue {
     /// Opens the state of an earlier service, if any. Runs that it did not end are marked as interrupted.
     ///
     /// # Errors
-    /// The queue's file cannot be read or written.
-    pub(crate) fn open(directory: &Path, settings: QueueSettings) -> Result<Arc<Self>, DatabaseError> {
-        let database = Database::open(&directory.join("service.sqlite"))?;
+    /// The database cannot be read or written.
+    pub(crate) fn open(directory: &Path, settings: QueueSettings) -> Result<Arc<Self>, QueueError> {
+        let messages = Arc::new(MessageLog::new(settings.notes));
+        let log = Arc::clone(&messages);
+        let server = settings.database.map(|server| server.with_notes(Arc::new(move |line| log.add(line))));
+        let database = match &server {
+            None => Database::open(&directory.join("service.sqlite"))?,
+            Some(server) => {
+                let server = server.clone().with_patience(REQUEST_PATIENCE);
+                Database::open_shared(&server, &server_id(directory)?)?
+            }
+        };
         let queue = Self {
             directory: directory.to_owned(),
             policy: settings.policy,
             ssh_options: settings.ssh_options,
             storperf_sample: settings.storperf_sample,
-            messages: MessageLog::new(settings.notes),
+            messages,
+            results: StoredResults::new(directory, server),
             groups: Mutex::default(),
             graphite: settings.graphite,
             database: Mutex::new(database),
             shared: Mutex::default(),
             ended: Condvar::new(),
+            run_ended: Bell::default(),
         };
         queue.recover()?;
         Ok(Arc::new(queue))
     }
 
-    fn database(&self) -> MutexGuard<'_, Database> {
+    /// The service's tables.
+    pub(crate) fn database(&self) -> MutexGuard<'_, Database> {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -134,6 +185,16 @@ impl RunQueue {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Rings when a run has ended.
+    pub(crate) fn run_ended(&self) -> &Bell {
+        &self.run_ended
+    }
+
+    /// Reports something to the service's operator.
+    pub(crate) fn note(&self, line: &str) {
+        self.messages.add(line);
+    }
+
     /// The last `most` messages of the service.
     pub(crate) fn messages(&self, most: usize) -> Vec<String> {
         self.messages.last(most)
@@ -153,9 +214,9 @@ impl RunQueue {
         self.database().storperf_jobs(limit).map_err(Problem::internal)
     }
 
-    /// The results file of all runs.
-    pub(crate) fn results(&self) -> PathBuf {
-        self.directory.join(RESULTS)
+    /// The results of all runs.
+    pub(crate) fn results(&self) -> &StoredResults {
+        &self.results
     }
 
     /// Adds an experiment to the queue, unless a request with the same idempotency key did.
@@ -171,23 +232,11 @@ impl RunQueue {
             && let Some(run) = self.database().by_key(key).map_err(broken)?
         {
             if run.digest != digest {
-                let detail = format!(
-                    "this Idempotency-Key belongs to run {}, which was posted with another body",
-                    run.id
-                );
-                let status = StatusCode::UNPROCESSABLE_ENTITY;
-                return Err(Problem::new(status, "idempotency-key", detail));
+                return Err(Problem::key_of_another(&format!("run {}", run.id)));
             }
             return Ok(Posted { run, new: false });
         }
-        let unavailable =
-            |detail: &str| Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail));
-        if shared.closing {
-            return unavailable("the service is ending");
-        }
-        if shared.queued() >= MAX_QUEUED {
-            return unavailable("the queue is full; next: try again when runs have ended");
-        }
+        shared.admit()?;
         let (id, hosts) = (RunId::random().to_string(), policy::hosts(&plan));
         let storperf = given.storperf.as_ref().and_then(|job| serde_json::to_string(job).ok());
         let new = NewRun {
@@ -212,6 +261,18 @@ impl RunQueue {
     /// A run.
     pub(crate) fn run(&self, id: &str) -> Result<AskedRun, Problem> {
         self.database().run(id).map_err(broken)?.ok_or_else(|| Problem::no_run(id))
+    }
+
+    /// A run that has ended, or belongs to this service: no other one can stop or watch it.
+    pub(crate) fn own(&self, id: &str) -> Result<AskedRun, Problem> {
+        let run = self.run(id)?;
+        let ended = !matches!(run.state, AskedState::Queued | AskedState::Running);
+        if ended || self.database().owns(&run) {
+            return Ok(run);
+        }
+        let detail =
+            format!("run {id} belongs to another service with this database; next: ask that service");
+        Err(Problem::new(StatusCode::CONFLICT, "another-service", detail))
     }
 
     /// The experiment of a run, as it was posted.
@@ -265,7 +326,7 @@ impl RunQueue {
                 true => running.stop.stop(StopReason::Caller),
             }
         } else {
-            let run = self.run(id)?;
+            let run = self.own(id)?;
             if run.state == AskedState::Queued {
                 let (state, reason) = match run.started {
                     None => (AskedState::Cancelled, "taken from the queue by a request"),
@@ -289,7 +350,7 @@ impl RunQueue {
         }
         let queued = match self.database().in_state(AskedState::Queued) {
             Ok(queued) => queued,
-            Err(error) => return self.messages.add(&format!("service.sqlite: {error}")),
+            Err(error) => return self.messages.add(&error.to_string()),
         };
         let mut busy: BTreeSet<String> =
             shared.running.values().flat_map(|running| running.hosts.iter().cloned()).collect();
@@ -330,8 +391,12 @@ impl RunQueue {
         let (queue, own) = (Arc::clone(self), id.clone());
         let thread = std::thread::Builder::new().name(format!("run-{id}"));
         let started = thread.spawn(move || {
-            let place =
-                Place { directory: &queue.directory, policy: &queue.policy, ssh_options: &queue.ssh_options };
+            let place = Place {
+                directory: &queue.directory,
+                results: &queue.results,
+                policy: &queue.policy,
+                ssh_options: &queue.ssh_options,
+            };
             let (state, reason) = carry_out::carry_out(task, &place);
             queue.end(&own, &name, state, reason.as_deref());
         });
@@ -345,17 +410,31 @@ impl RunQueue {
     }
 
     fn end(self: &Arc<Self>, id: &str, name: &str, state: AskedState, reason: Option<&str>) {
-        let mut shared = self.shared();
         let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
         self.messages.add(&format!("run {id} of {name}: {}{because}", state.name()));
-        if let Err(error) = self.database().end(id, state, reason, now()) {
-            self.messages.add(&format!("service.sqlite: {error}"));
-        }
+        self.record_end(id, state, reason);
+        let mut shared = self.shared();
         shared.running.remove(id);
         conclude(&mut shared, id, state, reason);
         drop(shared);
         self.ended.notify_all();
+        self.run_ended.ring();
         self.start_ready();
+    }
+
+    /// Stores how a run ended; waits for a database that cannot be reached.
+    fn record_end(&self, id: &str, state: AskedState, reason: Option<&str>) {
+        let (at, began_ns) = (now(), now_ns());
+        loop {
+            let Err(error) = self.database().end(id, state, reason, at) else { return };
+            let passes =
+                matches!(error.cause, DatabaseCause::Unreachable { .. } | DatabaseCause::Lost { .. });
+            if !passes || now_ns() - began_ns >= END_PATIENCE.as_nanos() as u64 {
+                let next = "next: restart the service, which marks the run as interrupted";
+                return self.messages.add(&format!("run {id}: its end is not recorded: {error}; {next}"));
+            }
+            std::thread::sleep(REQUEST_PATIENCE);
+        }
     }
 
     /// Starts no further runs and ends those under way: with their current interval, or at once.

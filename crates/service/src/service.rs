@@ -16,6 +16,7 @@ use crate::access::Access;
 use crate::api;
 use crate::options::{Notes, QueueSettings, ServeOptions, ServiceError};
 use crate::queue::RunQueue;
+use crate::schedules::Schedules;
 use crate::server;
 use crate::tls::Identity;
 
@@ -33,6 +34,7 @@ pub struct Service {
     address: SocketAddr,
     fingerprint: Option<String>,
     queue: Arc<RunQueue>,
+    schedules: Arc<Schedules>,
     graphite: Option<Arc<GraphitePush>>,
     notes: Notes,
     runtime: Option<Runtime>,
@@ -86,16 +88,20 @@ impl Service {
             .map(Arc::new);
         let notes = Arc::clone(&options.notes);
         let settings = QueueSettings {
+            database: options.database,
             policy: options.policy,
             ssh_options: options.ssh_options,
             storperf_sample: options.storperf_sample,
             graphite: graphite.clone(),
             notes: options.notes,
         };
-        let queue = RunQueue::open(&directory, settings).map_err(|error| failure(&directory, &error))?;
+        let queue =
+            RunQueue::open(&directory, settings).map_err(|error| ServiceError::Failure(error.to_string()))?;
         let host_names = options.host_names.iter().map(|name| name.to_ascii_lowercase()).collect();
         let access = Access { token: options.token, host_names };
-        let router = api::router(Arc::clone(&queue), Arc::new(access));
+        let schedules = Schedules::start(Arc::clone(&queue), options.clock, options.webhooks)
+            .map_err(|error| ServiceError::Failure(format!("no thread could be started: {error}")))?;
+        let router = api::router(Arc::clone(&queue), Arc::clone(&schedules), Arc::new(access));
         let acceptor = tls.as_ref().map(|identity| identity.acceptor.clone());
         let fingerprint = tls.as_ref().map(|identity| identity.fingerprint.clone());
         runtime.spawn(server::attend(listener, router, acceptor));
@@ -103,7 +109,8 @@ impl Service {
             runtime.spawn(identity.renew());
         }
         queue.start_ready();
-        Ok(Self { address, fingerprint, queue, graphite, notes, runtime: Some(runtime), _lock: lock })
+        let runtime = Some(runtime);
+        Ok(Self { address, fingerprint, queue, schedules, graphite, notes, runtime, _lock: lock })
     }
 
     /// The listening address.
@@ -119,6 +126,7 @@ impl Service {
     /// Starts no further runs and ends those under way: with their current interval, or at once. What waits in the queue
     /// stays there for the next service.
     pub fn close(&self, reason: StopReason, at_once: bool) {
+        self.schedules.close();
         self.queue.close(reason, at_once);
     }
 
@@ -133,6 +141,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
+        self.schedules.close();
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(FAREWELL);
         }

@@ -1,7 +1,7 @@
 //! Named baselines: what disks or the network can do, for comparison with later results.
 
+use database::{DatabaseError, Row, params};
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use stats::{NetworkMatrix, OpSummary};
 
@@ -168,12 +168,8 @@ impl Store {
     /// # Errors
     /// The file cannot be read.
     pub fn baselines(&self) -> Result<Vec<Baseline>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<Baseline>> {
-            let mut statement =
-                self.connection.prepare_cached("SELECT name, kept, content FROM baselines ORDER BY name")?;
-            statement.query_map([], baseline)?.collect()
-        };
-        read().map_err(|error| self.unreadable(error))
+        let all = "SELECT name, kept, content FROM baselines ORDER BY name";
+        self.connection.rows(all, params![], baseline).map_err(|error| self.unreadable(error))
     }
 
     /// The baseline with this name.
@@ -183,8 +179,11 @@ impl Store {
     pub fn baseline(&self, name: &str) -> Result<Baseline, StoreError> {
         let found = self
             .connection
-            .query_row("SELECT name, kept, content FROM baselines WHERE name = ?1", [name], baseline)
-            .optional()
+            .optional_row(
+                "SELECT name, kept, content FROM baselines WHERE name = ?1",
+                params![name],
+                baseline,
+            )
             .map_err(|error| self.unreadable(error))?;
         match found {
             Some(found) => Ok(found),
@@ -197,8 +196,9 @@ impl Store {
     /// # Errors
     /// There is none with this name, or the file cannot be written.
     pub fn forget_baseline(&self, name: &str) -> Result<(), StoreError> {
-        let removed =
-            self.write(|transaction| transaction.execute("DELETE FROM baselines WHERE name = ?1", [name]))?;
+        let removed = self.write(|transaction| {
+            transaction.execute("DELETE FROM baselines WHERE name = ?1", params![name])
+        })?;
         if removed == 0 { Err(self.no_baseline(name)) } else { Ok(()) }
     }
 
@@ -225,7 +225,7 @@ fn most_of(matrix: &NetworkMatrix, host: &str) -> Option<f64> {
     own.filter_map(|link| link.throughput.map(|rate| rate.mean)).max_by(f64::total_cmp)
 }
 
-fn baseline(row: &rusqlite::Row<'_>) -> rusqlite::Result<Baseline> {
+fn baseline(row: &Row<'_>) -> Result<Baseline, DatabaseError> {
     Ok(Baseline {
         name: row.get(0)?,
         kept: crate::find::moment(row, 1)?,

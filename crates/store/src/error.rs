@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use database::{DatabaseCause, DatabaseError};
 use rusqlite::ErrorCode;
 use thiserror::Error;
+
+use crate::owner::RunHolder;
 
 /// A results file could not be used, or does not contain what was requested.
 #[derive(Debug, Error)]
@@ -108,13 +111,16 @@ pub enum StoreError {
     #[error("{0:?} cannot be a baseline's name; next: give 1 to 100 bytes without control characters")]
     BaselineName(String),
     /// The run is in progress.
-    #[error("run {id} is still running, in process {process}; next: wait for it or end it, then try again")]
+    #[error("run {id} is still running, {holder}; next: wait for it or end it, then try again")]
     Alive {
         /// The run.
         id: String,
-        /// The process that runs it.
-        process: u32,
+        /// Who runs it.
+        holder: RunHolder,
     },
+    /// The server of the results cannot be used.
+    #[error(transparent)]
+    Server(DatabaseError),
     /// Any other SQLite error.
     #[error("{}: {why}", path.display())]
     Other {
@@ -140,6 +146,17 @@ impl StoreError {
             Some(ErrorCode::SystemIoFailure) => Self::Io { path, why },
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged { path, why },
             _ => Self::Other { path, why },
+        }
+    }
+
+    /// Converts the error of either engine according to its cause.
+    pub(crate) fn from_database(path: &Path, error: DatabaseError) -> Self {
+        let path = path.to_path_buf();
+        match error.cause {
+            DatabaseCause::Sqlite(error) => Self::from_sqlite(&path, error),
+            DatabaseCause::Value(why) => Self::Other { path, why },
+            DatabaseCause::NoRow => Self::Other { path, why: "a row is missing".to_owned() },
+            _ => Self::Server(error),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use database::{DatabaseCause, DatabaseError, Row, Value, params};
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
 
 use crate::error::StoreError;
 use crate::record::{CellRecord, Environment, Event, RunRecord, State};
@@ -18,12 +18,9 @@ impl Store {
     /// # Errors
     /// The file cannot be read.
     pub fn runs(&self) -> Result<Vec<RunRecord>, StoreError> {
-        let numbers = || -> rusqlite::Result<Vec<i64>> {
-            let mut statement =
-                self.connection.prepare("SELECT number FROM runs ORDER BY started, number")?;
-            statement.query_map([], |row| row.get(0))?.collect()
-        };
-        let numbers = numbers().map_err(|error| self.error(error))?;
+        let all = "SELECT number FROM runs ORDER BY started, number";
+        let numbers: Vec<i64> =
+            self.connection.rows(all, params![], |row| row.get(0)).map_err(|error| self.error(error))?;
         numbers.into_iter().map(|number| self.run_of_number(number)).collect()
     }
 
@@ -36,29 +33,41 @@ impl Store {
         self.run_of_number(self.find(text)?)
     }
 
+    /// The run with this exact id, if there is one.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn run_of_id(&self, id: &str) -> Result<Option<RunRecord>, StoreError> {
+        let number = self
+            .connection
+            .optional_row("SELECT number FROM runs WHERE id = ?1", params![id], |row| row.get(0))
+            .map_err(|error| self.error(error))?;
+        number.map(|number| self.run_of_number(number)).transpose()
+    }
+
     fn find(&self, text: &str) -> Result<i64, StoreError> {
-        let one = |query: &str, text: &[&str]| -> Result<Option<i64>, StoreError> {
+        let one = |query: &str, parameters: &[Value<'_>]| -> Result<Option<i64>, StoreError> {
             self.connection
-                .query_row(query, rusqlite::params_from_iter(text), |row| row.get(0))
-                .optional()
+                .optional_row(query, parameters, |row| row.get(0))
                 .map_err(|error| self.error(error))
         };
-        if let Some(number) = one("SELECT number FROM runs WHERE id = ?1", &[text])? {
+        if let Some(number) = one("SELECT number FROM runs WHERE id = ?1", params![text])? {
             return Ok(number);
         }
         let back = if text == "last" { Some("0") } else { text.strip_prefix("last~") };
-        if let Some(back) = back.filter(|back| back.parse::<u32>().is_ok()) {
-            let nth = "SELECT number FROM runs ORDER BY started DESC, number DESC LIMIT 1 OFFSET CAST(?1 AS INTEGER)";
-            return one(nth, &[back])?.ok_or_else(|| self.unknown(text));
+        if let Some(back) = back.and_then(|back| back.parse::<u32>().ok()) {
+            let nth = "SELECT number FROM runs ORDER BY started DESC, number DESC LIMIT 1 OFFSET ?1";
+            return one(nth, params![back])?.ok_or_else(|| self.unknown(text));
         }
-        let meant = || -> rusqlite::Result<Vec<(i64, String, String)>> {
-            let mut statement = self.connection.prepare(
+        let mut meant: Vec<(i64, String, String)> = self
+            .connection
+            .rows(
                 "SELECT number, id, name FROM runs WHERE substr(id, 1, length(?1)) = ?1 OR name = ?1
                  ORDER BY started DESC, number DESC",
-            )?;
-            statement.query_map([text], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
-        };
-        let mut meant = meant().map_err(|error| self.error(error))?;
+                params![text],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            )
+            .map_err(|error| self.error(error))?;
         if text.is_empty() {
             meant.clear();
         }
@@ -74,12 +83,10 @@ impl Store {
 
     /// The error for a run that does not exist.
     pub(crate) fn unknown(&self, text: &str) -> StoreError {
-        let there = || -> rusqlite::Result<Vec<(String, String)>> {
-            let mut statement =
-                self.connection.prepare("SELECT id, name FROM runs ORDER BY started DESC, number DESC")?;
-            statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-        };
-        let candidates = match there() {
+        let all = "SELECT id, name FROM runs ORDER BY started DESC, number DESC";
+        let there: Result<Vec<(String, String)>, DatabaseError> =
+            self.connection.rows(all, params![], |row| Ok((row.get(0)?, row.get(1)?)));
+        let candidates = match there {
             Err(error) => return self.error(error),
             Ok(there) if there.is_empty() => {
                 "the file holds none; next: make one with `manometer run FILE`".to_owned()
@@ -94,17 +101,19 @@ impl Store {
     }
 
     fn run_of_number(&self, number: i64) -> Result<RunRecord, StoreError> {
-        let facts = || -> rusqlite::Result<BTreeMap<String, String>> {
-            let mut statement =
-                self.connection.prepare_cached("SELECT name, value FROM environment WHERE run = ?1")?;
-            statement.query_map([number], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-        };
-        let environment = Environment { facts: facts().map_err(|error| self.error(error))? };
+        let facts: Vec<(String, String)> = self
+            .connection
+            .rows("SELECT name, value FROM environment WHERE run = ?1", params![number], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .map_err(|error| self.error(error))?;
+        let environment = Environment { facts: facts.into_iter().collect::<BTreeMap<_, _>>() };
         let hosts = self.hosts_of_number(number).map_err(|error| self.error(error))?;
-        self.connection
-            .query_row(
+        let record = self
+            .connection
+            .row(
                 "SELECT id, name, started, finished, state, version, plan FROM runs WHERE number = ?1",
-                [number],
+                params![number],
                 |row| {
                     Ok(RunRecord {
                         id: row.get(0)?,
@@ -114,12 +123,13 @@ impl Store {
                         state: state(row, 4)?,
                         version: row.get(5)?,
                         plan: from_json(row, 6)?,
-                        environment,
-                        hosts,
+                        environment: Environment::default(),
+                        hosts: Vec::new(),
                     })
                 },
             )
-            .map_err(|error| self.unreadable(error))
+            .map_err(|error| self.unreadable(error))?;
+        Ok(RunRecord { environment, hosts, ..record })
     }
 
     /// The cells of a run with this exact id, in order.
@@ -128,13 +138,9 @@ impl Store {
     /// The run is not in the file, or the file cannot be read.
     pub fn cells(&self, run: &str) -> Result<Vec<CellRecord>, StoreError> {
         let number = self.number_of(run)?;
-        let read = || -> rusqlite::Result<Vec<CellRecord>> {
-            let mut statement = self.connection.prepare_cached(
-                "SELECT cell, state, started, finished, result, failure FROM cells WHERE run = ?1 ORDER BY cell",
-            )?;
-            statement.query_map([number], cell)?.collect()
-        };
-        read().map_err(|error| self.unreadable(error))
+        let all =
+            "SELECT cell, state, started, finished, result, failure FROM cells WHERE run = ?1 ORDER BY cell";
+        self.connection.rows(all, params![number], cell).map_err(|error| self.unreadable(error))
     }
 
     /// The events of a run with this exact id, in order.
@@ -143,29 +149,25 @@ impl Store {
     /// The run is not in the file, or the file cannot be read.
     pub fn events(&self, run: &str) -> Result<Vec<Event>, StoreError> {
         let number = self.number_of(run)?;
-        let read = || -> rusqlite::Result<Vec<Event>> {
-            let mut statement = self
-                .connection
-                .prepare_cached("SELECT at, cell, kind, text FROM events WHERE run = ?1 ORDER BY number")?;
-            let rows = statement.query_map(params![number], |row| {
+        let all = "SELECT at, cell, kind, text FROM events WHERE run = ?1 ORDER BY number";
+        self.connection
+            .rows(all, params![number], |row| {
                 Ok(Event { at: moment(row, 0)?, cell: row.get(1)?, kind: row.get(2)?, text: row.get(3)? })
-            })?;
-            rows.collect()
-        };
-        read().map_err(|error| self.unreadable(error))
+            })
+            .map_err(|error| self.unreadable(error))
     }
 
-    /// Treats an undecodable value as damage, and any other error as SQLite reports it.
-    pub(crate) fn unreadable(&self, error: rusqlite::Error) -> StoreError {
-        match error {
-            rusqlite::Error::FromSqlConversionFailure(_, _, why) => StoreError::damaged(&self.path, why),
-            other => self.error(other),
+    /// Treats an undecodable value as damage, and any other error as the database reports it.
+    pub(crate) fn unreadable(&self, error: DatabaseError) -> StoreError {
+        match error.cause {
+            DatabaseCause::Value(why) => StoreError::damaged(&self.path, why),
+            _ => self.error(error),
         }
     }
 }
 
-fn cell(row: &Row<'_>) -> rusqlite::Result<CellRecord> {
-    let has_result = !matches!(row.get_ref(4)?, rusqlite::types::ValueRef::Null);
+fn cell(row: &Row<'_>) -> Result<CellRecord, DatabaseError> {
+    let has_result = !row.is_null(4)?;
     Ok(CellRecord {
         index: row.get(0)?,
         state: state(row, 1)?,
@@ -186,26 +188,25 @@ fn listed<'a>(runs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     named.join(", ")
 }
 
-fn bad(column: usize, why: impl std::fmt::Display) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, why.to_string().into())
-}
-
-pub(crate) fn moment(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
+pub(crate) fn moment(row: &Row<'_>, column: usize) -> Result<Timestamp, DatabaseError> {
     let text: String = row.get(column)?;
-    text.parse().map_err(|error| bad(column, format!("{text:?} is no time: {error}")))
+    text.parse().map_err(|error| row.bad(format!("{text:?} is no time: {error}")))
 }
 
-pub(crate) fn optional_moment(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
-    let there = !matches!(row.get_ref(column)?, rusqlite::types::ValueRef::Null);
+pub(crate) fn optional_moment(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, DatabaseError> {
+    let there = !row.is_null(column)?;
     there.then(|| moment(row, column)).transpose()
 }
 
-pub(crate) fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<State> {
+pub(crate) fn state(row: &Row<'_>, column: usize) -> Result<State, DatabaseError> {
     let text: String = row.get(column)?;
-    State::of(&text).ok_or_else(|| bad(column, format!("unknown state {text:?}")))
+    State::of(&text).ok_or_else(|| row.bad(format!("unknown state {text:?}")))
 }
 
-pub(crate) fn from_json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+pub(crate) fn from_json<T: serde::de::DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+) -> Result<T, DatabaseError> {
     let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(|error| bad(column, format!("a record cannot be read: {error}")))
+    serde_json::from_str(&text).map_err(|error| row.bad(format!("a record cannot be read: {error}")))
 }

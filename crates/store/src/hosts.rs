@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, params};
+use database::{Connection, DatabaseError, params};
 
 use crate::error::StoreError;
 use crate::fleet::HostRecord;
@@ -20,19 +20,16 @@ impl Store {
     }
 
     /// The hosts of a run, by row number.
-    pub(crate) fn hosts_of_number(&self, run: i64) -> rusqlite::Result<Vec<HostRecord>> {
-        let mut names = self
-            .connection
-            .prepare_cached("SELECT host FROM hosts WHERE run = ?1 ORDER BY position, host")?;
-        let names: Vec<String> = names.query_map([run], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        let mut facts = self
-            .connection
-            .prepare_cached("SELECT name, value FROM host_environment WHERE run = ?1 AND host = ?2")?;
+    pub(crate) fn hosts_of_number(&self, run: i64) -> Result<Vec<HostRecord>, DatabaseError> {
+        let names = "SELECT host FROM hosts WHERE run = ?1 ORDER BY position, host";
+        let names: Vec<String> = self.connection.rows(names, params![run], |row| row.get(0))?;
+        let facts = "SELECT name, value FROM host_environment WHERE run = ?1 AND host = ?2";
         names
             .into_iter()
             .map(|name| {
-                let rows = facts.query_map(params![run, name], |row| Ok((row.get(0)?, row.get(1)?)))?;
-                let facts: BTreeMap<String, String> = rows.collect::<Result<_, _>>()?;
+                let facts: Vec<(String, String)> =
+                    self.connection.rows(facts, params![run, name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                let facts: BTreeMap<String, String> = facts.into_iter().collect();
                 Ok(HostRecord { name, environment: Environment { facts } })
             })
             .collect()
@@ -44,17 +41,16 @@ impl Store {
     /// The run or cell is not in the file, or the file cannot be read.
     pub fn host_series(&self, run: &str, cell: u32) -> Result<Vec<String>, StoreError> {
         let cell = self.cell_number(run, cell)?;
-        let read = || -> rusqlite::Result<Vec<String>> {
-            let mut statement = self.connection.prepare_cached(
-                "SELECT host FROM stages WHERE cell = ?1 AND host <> '' GROUP BY host ORDER BY min(number)",
-            )?;
-            statement.query_map([cell], |row| row.get(0))?.collect()
-        };
-        read().map_err(|error| self.error(error))
+        let all = "SELECT host FROM stages WHERE cell = ?1 AND host <> '' GROUP BY host ORDER BY min(number)";
+        self.connection.rows(all, params![cell], |row| row.get(0)).map_err(|error| self.error(error))
     }
 }
 
-pub(crate) fn insert_hosts(connection: &Connection, run: i64, hosts: &[HostRecord]) -> rusqlite::Result<()> {
+pub(crate) fn insert_hosts(
+    connection: &Connection,
+    run: i64,
+    hosts: &[HostRecord],
+) -> Result<(), DatabaseError> {
     connection.execute(
         "UPDATE hosts SET position = position + ?2 WHERE run = ?1",
         params![run, hosts.len() as i64],

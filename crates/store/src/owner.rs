@@ -22,19 +22,39 @@ pub(crate) fn this_process() -> Option<String> {
     Some(format!("{} {} {} {}", owner.boot, owner.namespace, owner.process, owner.start))
 }
 
-/// The process recorded in a file, if it is not this one and certainly alive.
-pub(crate) fn alive_elsewhere(text: &str) -> Option<u32> {
-    let owner = parse(text)?;
-    let lives = boot()? == owner.boot
-        && namespace()? == owner.namespace
-        && owner.process != std::process::id()
-        && start_of(owner.process)? == owner.start;
-    lives.then_some(owner.process)
+/// Who executes a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunHolder {
+    /// A process of this host, by its PID.
+    Process(u32),
+    /// Another host, which shares the database with this one.
+    AnotherHost,
 }
 
-/// Whether the process recorded in a file is this one or certainly alive.
-pub(crate) fn alive(text: &str) -> bool {
-    alive_elsewhere(text).is_some() || this_process().is_some_and(|this| this == text)
+impl std::fmt::Display for RunHolder {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Process(process) => write!(out, "in process {process}"),
+            Self::AnotherHost => out.write_str("on another host"),
+        }
+    }
+}
+
+/// The process recorded in a database, if it is not this one and alive as far as can be known: in one that hosts share
+/// (`shared`), those of other hosts count as alive.
+pub(crate) fn alive_elsewhere(text: &str, shared: bool) -> Option<RunHolder> {
+    let owner = parse(text)?;
+    let here = boot()? == owner.boot && namespace()? == owner.namespace;
+    if !here {
+        return shared.then_some(RunHolder::AnotherHost);
+    }
+    let lives = owner.process != std::process::id() && start_of(owner.process)? == owner.start;
+    lives.then_some(RunHolder::Process(owner.process))
+}
+
+/// Whether the process recorded in a database is this one or alive as far as can be known.
+pub(crate) fn alive(text: &str, shared: bool) -> bool {
+    alive_elsewhere(text, shared).is_some() || this_process().is_some_and(|this| this == text)
 }
 
 fn parse(text: &str) -> Option<Owner> {
@@ -75,22 +95,23 @@ mod tests {
     #[test]
     fn a_living_process_is_told_from_a_dead_one_and_from_its_successor() {
         let this = this_process().unwrap();
-        assert!(alive(&this) && alive_elsewhere(&this).is_none());
+        assert!(alive(&this, false) && alive_elsewhere(&this, false).is_none());
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let start = start_of(child.id()).unwrap();
         let (boot, namespace) = (boot().unwrap(), namespace().unwrap());
         let text = format!("{boot} {namespace} {} {start}", child.id());
-        assert_eq!(alive_elsewhere(&text), Some(child.id()));
+        assert_eq!(alive_elsewhere(&text, false), Some(RunHolder::Process(child.id())));
         let successor = format!("{boot} {namespace} {} {}", child.id(), start + 1);
-        assert_eq!(alive_elsewhere(&successor), None);
+        assert_eq!(alive_elsewhere(&successor, true), None);
         let other_start = format!("another-boot {namespace} {} {start}", child.id());
-        assert_eq!(alive_elsewhere(&other_start), None);
+        assert_eq!(alive_elsewhere(&other_start, false), None);
+        assert_eq!(alive_elsewhere(&other_start, true), Some(RunHolder::AnotherHost), "it cannot be asked");
         child.kill().unwrap();
         while start_of(child.id()).is_some() {
             std::thread::yield_now();
         }
-        assert!(!alive(&text), "a zombie does not run anything");
+        assert!(!alive(&text, true), "a zombie does not run anything");
         child.wait().unwrap();
-        assert!(!alive(&text) && !alive("rubbish") && !alive(""));
+        assert!(!alive(&text, true) && !alive("rubbish", true) && !alive("", true));
     }
 }

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use database::{DatabaseError, Row, params};
 use metrics::{Interval, SeriesPoint};
-use rusqlite::{Row, params};
 
 use crate::encode::{StoredOp, op_of, unsigned};
 use crate::error::StoreError;
@@ -149,7 +149,7 @@ impl<T> Pages<'_, T> {
         &mut self,
         intervals: u32,
         columns: &str,
-        read: impl Fn(&Row<'_>) -> Result<(u32, T), rusqlite::Error>,
+        read: impl Fn(&Row<'_>) -> Result<(u32, T), DatabaseError>,
     ) -> Result<(), StoreError> {
         if !self.page.is_empty() || self.next >= self.end {
             return Ok(());
@@ -164,21 +164,13 @@ impl<T> Pages<'_, T> {
                  LEFT JOIN interval_ops AS o ON o.interval = i.number
              ORDER BY i.interval, o.number"
         );
-        let mut fill = || -> rusqlite::Result<()> {
-            let mut statement = self.store.connection.prepare_cached(&query)?;
-            let (stage, trial, host) = &self.stage;
-            let mut rows =
-                statement.query(params![self.cell, stage, trial, self.next, self.end, intervals, host])?;
-            let mut last = None;
-            while let Some(row) = rows.next()? {
-                let (interval, value) = read(row)?;
-                last = Some(interval);
-                self.page.push_back(value);
-            }
-            self.next = last.map_or(self.end, |last| last.saturating_add(1));
-            Ok(())
-        };
-        fill().map_err(|error| self.store.error(error))
+        let (stage, trial, host) = &self.stage;
+        let parameters = params![self.cell, stage, trial, self.next, self.end, intervals, host];
+        let rows = self.store.connection.rows(&query, parameters, read);
+        let rows = rows.map_err(|error| self.store.error(error))?;
+        self.next = rows.last().map_or(self.end, |(last, _)| last.saturating_add(1));
+        self.page.extend(rows.into_iter().map(|(_, value)| value));
+        Ok(())
     }
 }
 
@@ -248,16 +240,13 @@ impl<T> Pages<'_, T> {
     }
 }
 
-fn point(row: &Row<'_>) -> rusqlite::Result<SeriesPoint> {
+fn point(row: &Row<'_>) -> Result<SeriesPoint, DatabaseError> {
     let name: Option<String> = row.get(3)?;
     let op = match name.as_deref() {
         None => None,
-        Some(name) => Some(op_of(name).ok_or_else(|| {
-            let why = format!("unknown operation {name:?}");
-            rusqlite::Error::FromSqlConversionFailure(3, rusqlite::types::Type::Text, why.into())
-        })?),
+        Some(name) => Some(op_of(name).ok_or_else(|| row.bad(format!("unknown operation {name:?}")))?),
     };
-    let counter = |column: usize| row.get::<_, Option<i64>>(column).map(|value| unsigned(value.unwrap_or(0)));
+    let counter = |column: usize| row.get::<Option<i64>>(column).map(|value| unsigned(value.unwrap_or(0)));
     Ok(SeriesPoint {
         interval: row.get(0)?,
         start_ns: counter(1)?,
@@ -268,7 +257,7 @@ fn point(row: &Row<'_>) -> rusqlite::Result<SeriesPoint> {
         bytes: counter(6)?,
         rpcs: counter(7)?,
         retries: counter(8)?,
-        mean_ns: row.get::<_, Option<f64>>(9)?.unwrap_or(0.0),
+        mean_ns: row.get::<Option<f64>>(9)?.unwrap_or(0.0),
         p50_ns: counter(10)?,
         p99_ns: counter(11)?,
         p999_ns: counter(12)?,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, params};
+use database::{Connection, DatabaseError, params};
 use serde::Serialize;
 
 use crate::encode::{signed, unsigned};
@@ -35,36 +35,53 @@ struct Kept {
     each: u32,
 }
 
+/// What becomes of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Thinning {
+    /// From now on, only one of every this many is stored.
+    each: Option<u32>,
+    /// Where the sample is stored, unless it is thinned out.
+    position: Option<u32>,
+}
+
 impl Thinned {
+    /// What becomes of the next sample of a host.
+    pub(crate) fn next(&mut self, cell: i64, host: &str) -> Thinning {
+        let kept = self.of.entry((cell, host.to_owned())).or_insert(Kept { seen: 0, each: 1 });
+        let position = kept.seen;
+        kept.seen = kept.seen.saturating_add(1);
+        let mut each = None;
+        if position.is_multiple_of(kept.each) && position / kept.each >= SAMPLES_KEPT {
+            kept.each *= 2;
+            each = Some(kept.each);
+        }
+        Thinning { each, position: Some(position).filter(|position| position.is_multiple_of(kept.each)) }
+    }
+}
+
+impl Thinning {
     /// Writes a sample, unless it is thinned out.
     pub(crate) fn write(
-        &mut self,
+        self,
         connection: &Connection,
         cell: i64,
         host: &str,
         at_ns: u64,
         text: &str,
-    ) -> rusqlite::Result<()> {
-        let kept = self.of.entry((cell, host.to_owned())).or_insert(Kept { seen: 0, each: 1 });
-        let position = kept.seen;
-        kept.seen = kept.seen.saturating_add(1);
-        if !position.is_multiple_of(kept.each) {
-            return Ok(());
+    ) -> Result<(), DatabaseError> {
+        if let Some(each) = self.each {
+            connection.execute(
+                "DELETE FROM samples WHERE cell = ?1 AND host = ?2 AND position % ?3 <> 0",
+                params![cell, host, each],
+            )?;
         }
-        if position / kept.each >= SAMPLES_KEPT {
-            kept.each *= 2;
-            connection
-                .prepare_cached("DELETE FROM samples WHERE cell = ?1 AND host = ?2 AND position % ?3 <> 0")?
-                .execute(params![cell, host, kept.each])?;
-            if !position.is_multiple_of(kept.each) {
-                return Ok(());
-            }
+        if let Some(position) = self.position {
+            connection.execute(
+                "INSERT INTO samples (cell, host, position, at_ns, sample) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (cell, host, position) DO UPDATE SET at_ns = excluded.at_ns, sample = excluded.sample",
+                params![cell, host, position, signed(at_ns), text],
+            )?;
         }
-        connection
-            .prepare_cached(
-                "INSERT OR REPLACE INTO samples (cell, host, position, at_ns, sample) VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?
-            .execute(params![cell, host, position, signed(at_ns), text])?;
         Ok(())
     }
 }
@@ -76,16 +93,12 @@ impl Store {
     /// The run or cell is not in the file, or the file cannot be read.
     pub fn samples(&self, run: &str, cell: u32, host: &str) -> Result<Vec<Sample>, StoreError> {
         let cell = self.cell_number(run, cell)?;
-        let read = || -> rusqlite::Result<Vec<Sample>> {
-            let mut statement = self.connection.prepare_cached(
-                "SELECT at_ns, sample FROM samples WHERE cell = ?1 AND host = ?2 ORDER BY position",
-            )?;
-            let rows = statement.query_map(params![cell, host], |row| {
+        let all = "SELECT at_ns, sample FROM samples WHERE cell = ?1 AND host = ?2 ORDER BY position";
+        self.connection
+            .rows(all, params![cell, host], |row| {
                 Ok(Sample { at_ns: unsigned(row.get(0)?), value: crate::find::from_json(row, 1)? })
-            })?;
-            rows.collect()
-        };
-        read().map_err(|error| self.unreadable(error))
+            })
+            .map_err(|error| self.unreadable(error))
     }
 
     /// The hosts with samples of a cell, by name.
@@ -94,12 +107,7 @@ impl Store {
     /// As [`Store::samples`].
     pub fn sampled_hosts(&self, run: &str, cell: u32) -> Result<Vec<String>, StoreError> {
         let cell = self.cell_number(run, cell)?;
-        let read = || -> rusqlite::Result<Vec<String>> {
-            let mut statement = self
-                .connection
-                .prepare_cached("SELECT DISTINCT host FROM samples WHERE cell = ?1 ORDER BY host")?;
-            statement.query_map([cell], |row| row.get(0))?.collect()
-        };
-        read().map_err(|error| self.error(error))
+        let all = "SELECT DISTINCT host FROM samples WHERE cell = ?1 ORDER BY host";
+        self.connection.rows(all, params![cell], |row| row.get(0)).map_err(|error| self.error(error))
     }
 }

@@ -13,7 +13,7 @@ pub(crate) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"mano");
 
 /// `MIGRATIONS[n]` migrates from version `n` to version `n + 1`. A released migration never changes: `tests/layout.rs`
 /// holds a fingerprint of each.
-const MIGRATIONS: [&str; 3] = [V1, V2, V3];
+pub(crate) const MIGRATIONS: [&str; 3] = [V1, V2, V3];
 
 const V1: &str = "
 CREATE TABLE runs (

@@ -1,6 +1,6 @@
 //! What was recorded for a cell: its stages and trials, and the number of intervals in each.
 
-use rusqlite::params;
+use database::params;
 use serde::Serialize;
 
 use crate::error::StoreError;
@@ -24,16 +24,13 @@ impl Store {
     /// The run or cell is not in the file, or the file cannot be read.
     pub fn stages(&self, run: &str, cell: u32) -> Result<Vec<StageKey>, StoreError> {
         let cell = self.cell_number(run, cell)?;
-        let read = || -> rusqlite::Result<Vec<StageKey>> {
-            let mut statement = self.connection.prepare_cached(
+        self.connection
+            .rows(
                 "SELECT stage, trial, (SELECT count(*) FROM intervals WHERE intervals.stage = stages.number)
                  FROM stages WHERE cell = ?1 AND host = '' ORDER BY number",
-            )?;
-            let rows = statement.query_map(params![cell], |row| {
-                Ok(StageKey { stage: row.get(0)?, trial: row.get(1)?, intervals: row.get(2)? })
-            })?;
-            rows.collect()
-        };
-        read().map_err(|error| self.error(error))
+                params![cell],
+                |row| Ok(StageKey { stage: row.get(0)?, trial: row.get(1)?, intervals: row.get(2)? }),
+            )
+            .map_err(|error| self.error(error))
     }
 }

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use database::{Connection, DatabaseError, DatabaseServer, params};
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::error::StoreError;
 use crate::finite::finite;
 use crate::hosts::insert_hosts;
-use crate::owner;
+use crate::layout::LAYOUT;
+use crate::owner::{self, RunHolder};
 use crate::record::{CellRecord, Event, RunRecord, State, Validity};
 use crate::writer::Writer;
 
@@ -17,6 +18,8 @@ use crate::writer::Writer;
 pub struct Store {
     pub(crate) path: PathBuf,
     pub(crate) connection: Connection,
+    /// Absent for a file.
+    server: Option<DatabaseServer>,
 }
 
 impl Store {
@@ -27,7 +30,7 @@ impl Store {
     /// version of this one.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let (path, connection) = crate::file::open(path)?;
-        Ok(Self { path, connection })
+        Ok(Self::of_file(path, connection))
     }
 
     /// Opens [`crate::default_path`] to write results.
@@ -44,15 +47,47 @@ impl Store {
     /// It is absent, and as [`Store::open`].
     pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
         let (path, connection) = crate::file::open_existing(path)?;
-        Ok(Self { path, connection })
+        Ok(Self::of_file(path, connection))
     }
 
-    /// Path of the file.
+    /// Opens the results that several hosts share on a server; creates the tables if absent.
+    ///
+    /// # Errors
+    /// The server cannot be used, or a newer version of this program wrote the tables.
+    pub fn open_server(server: &DatabaseServer) -> Result<Self, StoreError> {
+        let opened = || -> Result<Connection, DatabaseError> {
+            let connection = Connection::open_server(server, LAYOUT.schema)?;
+            connection.migrate(&LAYOUT)?;
+            Ok(connection)
+        };
+        let path = PathBuf::from(server.to_string());
+        let connection = opened().map_err(|error| StoreError::from_database(&path, error))?;
+        Ok(Self { path, connection, server: Some(server.clone()) })
+    }
+
+    pub(crate) fn of_file(path: PathBuf, connection: rusqlite::Connection) -> Self {
+        let connection = Connection::of_sqlite(connection, &path.display().to_string());
+        Self { path, connection, server: None }
+    }
+
+    /// Opens the same results again, for another thread.
+    pub(crate) fn open_again(&self) -> Result<Self, StoreError> {
+        let Some(server) = &self.server else { return Self::open_existing(&self.path) };
+        let connection = Connection::open_server(server, LAYOUT.schema).map_err(|error| self.error(error))?;
+        Ok(Self { path: self.path.clone(), connection, server: Some(server.clone()) })
+    }
+
+    /// Path of the file; of results on a server, its URL without the password.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Size on disk in bytes, including the journal.
+    /// Whether several hosts can write to these results.
+    pub fn is_shared(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// Size on disk in bytes, including the journal; 0 on a server.
     pub fn bytes(&self) -> u64 {
         let of = |path: PathBuf| std::fs::metadata(path).map_or(0, |facts| facts.len());
         let mut journal = self.path.clone().into_os_string();
@@ -65,7 +100,7 @@ impl Store {
     /// # Errors
     /// The run is not in the file, or the thread cannot open the file.
     pub fn writer(&self, run: &str) -> Result<Writer, StoreError> {
-        Writer::start(&self.path, run)
+        Writer::start(self, run)
     }
 
     /// Writes a new run, with all cells of its plan as pending.
@@ -74,9 +109,9 @@ impl Store {
     /// The file cannot be written, or already contains a run with this id.
     pub fn begin_run(&self, run: &RunRecord) -> Result<(), StoreError> {
         self.write(|transaction| {
-            transaction.execute(
+            let number: i64 = transaction.row(
                 "INSERT INTO runs (id, name, state, started, finished, version, owner, plan)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING number",
                 params![
                     run.id,
                     run.name,
@@ -87,8 +122,8 @@ impl Store {
                     owner::this_process(),
                     json(&run.plan),
                 ],
+                |row| row.get(0),
             )?;
-            let number = transaction.last_insert_rowid();
             for (name, value) in &run.environment.facts {
                 transaction.execute(
                     "INSERT INTO environment (run, name, value) VALUES (?1, ?2, ?3)",
@@ -115,7 +150,8 @@ impl Store {
         self.write(|transaction| {
             for (name, value) in facts {
                 transaction.execute(
-                    "INSERT OR REPLACE INTO environment (run, name, value) VALUES (?1, ?2, ?3)",
+                    "INSERT INTO environment (run, name, value) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (run, name) DO UPDATE SET value = excluded.value",
                     params![number, name, value],
                 )?;
             }
@@ -128,20 +164,23 @@ impl Store {
     /// # Errors
     /// The process that began it is still alive, the run is not in the file, or the file cannot be written.
     pub fn resume_run(&self, run: &str) -> Result<(), StoreError> {
-        self.write_if(|transaction| {
+        let taken = self.connection.transaction(|transaction| -> Result<Option<RunHolder>, ResumeError> {
             let number = self.number_in(transaction, run)?;
-            let lives = self.lives_elsewhere(transaction, number)?;
-            if let Some(process) = lives {
-                return Err(StoreError::Alive { id: run.to_owned(), process });
-            }
-            transaction
-                .execute(
+            let holder = self.lives_elsewhere(transaction, number)?;
+            if holder.is_none() {
+                transaction.execute(
                     "UPDATE runs SET state = ?2, finished = NULL, owner = ?3 WHERE number = ?1",
                     params![number, State::Running.name(), owner::this_process()],
-                )
-                .map_err(|error| self.error(error))?;
-            Ok(())
-        })
+                )?;
+            }
+            Ok(holder)
+        });
+        match taken {
+            Ok(None) => Ok(()),
+            Ok(Some(holder)) => Err(StoreError::Alive { id: run.to_owned(), holder }),
+            Err(ResumeError::Store(error)) => Err(error),
+            Err(ResumeError::Database(error)) => Err(self.error(error)),
+        }
     }
 
     /// Marks a run as ended, in whatever state.
@@ -212,12 +251,10 @@ impl Store {
     /// Row number of a cell.
     pub(crate) fn cell_number(&self, run: &str, index: u32) -> Result<i64, StoreError> {
         let number = self.number_of(run)?;
+        let query = "SELECT number FROM cells WHERE run = ?1 AND cell = ?2";
         let found = self
             .connection
-            .prepare_cached("SELECT number FROM cells WHERE run = ?1 AND cell = ?2")
-            .and_then(|mut statement| {
-                statement.query_row(params![number, index], |row| row.get(0)).optional()
-            })
+            .optional_row(query, params![number, index], |row| row.get(0))
             .map_err(|error| self.error(error))?;
         found.ok_or_else(|| StoreError::Other {
             path: self.path.clone(),
@@ -232,8 +269,7 @@ impl Store {
 
     fn number_in(&self, connection: &Connection, run: &str) -> Result<i64, StoreError> {
         let found = connection
-            .prepare_cached("SELECT number FROM runs WHERE id = ?1")
-            .and_then(|mut statement| statement.query_row([run], |row| row.get(0)).optional())
+            .optional_row("SELECT number FROM runs WHERE id = ?1", params![run], |row| row.get(0))
             .map_err(|error| self.error(error))?;
         found.ok_or_else(|| self.unknown(run))
     }
@@ -243,44 +279,51 @@ impl Store {
         &self,
         connection: &Connection,
         run: i64,
-    ) -> Result<Option<u32>, StoreError> {
+    ) -> Result<Option<RunHolder>, StoreError> {
         let owner: Option<String> = connection
-            .query_row("SELECT owner FROM runs WHERE number = ?1", [run], |row| row.get(0))
+            .row("SELECT owner FROM runs WHERE number = ?1", params![run], |row| row.get(0))
             .map_err(|error| self.error(error))?;
-        Ok(owner.as_deref().and_then(owner::alive_elsewhere))
+        Ok(owner.as_deref().and_then(|owner| owner::alive_elsewhere(owner, self.is_shared())))
     }
 
-    /// Runs a change in a transaction.
+    /// Runs a change in a transaction. It may be called again ([`Connection::transaction`]).
     pub(crate) fn write<T>(
         &self,
-        change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+        change: impl FnMut(&Connection) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
-        self.write_if(|transaction| change(transaction).map_err(|error| self.error(error)))
+        self.connection.transaction(change).map_err(|error: DatabaseError| self.error(error))
     }
 
-    /// Runs a change in a transaction, which is rolled back if the change declines.
-    fn write_if<T>(
-        &self,
-        change: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        // Immediate: waits for the lock here, instead of failing midway.
-        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
-            .map_err(|error| self.error(error))?;
-        let done = change(&transaction)?;
-        transaction.commit().map_err(|error| self.error(error))?;
-        Ok(done)
-    }
-
-    pub(crate) fn error(&self, error: rusqlite::Error) -> StoreError {
-        StoreError::from_sqlite(&self.path, error)
+    pub(crate) fn error(&self, error: DatabaseError) -> StoreError {
+        StoreError::from_database(&self.path, error)
     }
 }
 
-pub(crate) fn insert_event(connection: &Connection, run: i64, event: &Event) -> rusqlite::Result<()> {
+/// Why a run cannot be resumed.
+enum ResumeError {
+    Store(StoreError),
+    Database(DatabaseError),
+}
+
+impl From<StoreError> for ResumeError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<DatabaseError> for ResumeError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Database(error)
+    }
+}
+
+pub(crate) fn insert_event(connection: &Connection, run: i64, event: &Event) -> Result<(), DatabaseError> {
     connection
-        .prepare_cached("INSERT INTO events (run, cell, at, kind, text) VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![run, event.cell, time(event.at), event.kind, event.text])?;
-    Ok(())
+        .execute(
+            "INSERT INTO events (run, cell, at, kind, text) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![run, event.cell, time(event.at), event.kind, event.text],
+        )
+        .map(|_| ())
 }
 
 /// A moment as stored: RFC 3339 in UTC with nanoseconds, so that texts sort like times.

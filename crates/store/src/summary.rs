@@ -1,7 +1,7 @@
 //! A summary of the runs in a file, without reading their plans or results.
 
+use database::{DatabaseError, Row, params};
 use jiff::Timestamp;
-use rusqlite::Row;
 use serde::Serialize;
 
 use crate::error::StoreError;
@@ -42,8 +42,9 @@ impl Store {
     /// # Errors
     /// The file cannot be read.
     pub fn summaries(&self) -> Result<Vec<RunSummary>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<RunSummary>> {
-            let mut statement = self.connection.prepare_cached(
+        let shared = self.is_shared();
+        self.connection
+            .rows(
                 "SELECT id, runs.name, runs.started, runs.finished, runs.state, owner, count(cells.number),
                     count(CASE WHEN cells.state = 'finished' THEN 1 END),
                     count(CASE WHEN cells.state = 'failed' THEN 1 END),
@@ -51,28 +52,29 @@ impl Store {
                     (SELECT value FROM environment WHERE environment.run = runs.number AND environment.name = ?1)
                  FROM runs LEFT JOIN cells ON cells.run = runs.number
                  GROUP BY runs.number ORDER BY runs.started, runs.number",
-            )?;
-            statement.query_map([MADE_BY], summary)?.collect()
-        };
-        read().map_err(|error| self.unreadable(error))
+                params![MADE_BY],
+                |row| summary(row, shared),
+            )
+            .map_err(|error| self.unreadable(error))
     }
 }
 
-fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+fn summary(row: &Row<'_>, shared: bool) -> Result<RunSummary, DatabaseError> {
     let state = crate::find::state(row, 4)?;
     let owner: Option<String> = row.get(5)?;
     Ok(RunSummary {
         id: row.get(0)?,
         name: row.get(1)?,
-        kind: row.get::<_, Option<String>>(10)?.unwrap_or_else(|| "run".to_owned()),
+        kind: row.get::<Option<String>>(10)?.unwrap_or_else(|| "run".to_owned()),
         started: crate::find::moment(row, 2)?,
         finished: crate::find::optional_moment(row, 3)?,
         state,
-        abandoned: state == State::Running && !owner.as_deref().is_some_and(owner::alive),
+        abandoned: state == State::Running
+            && !owner.as_deref().is_some_and(|owner| owner::alive(owner, shared)),
         cells: row.get(6)?,
         cells_done: row.get(7)?,
         cells_failed: row.get(8)?,
-        verdict: row.get::<_, Option<u8>>(9)?.map(|worst| match worst {
+        verdict: row.get::<Option<u8>>(9)?.map(|worst| match worst {
             1 => Validity::Valid,
             2 => Validity::Warn,
             _ => Validity::Invalid,

@@ -31,8 +31,14 @@ fn run(id: &str) -> RunRecord {
 /// A store whose file may not grow any more.
 fn full(path: &Path) -> Store {
     let store = Store::open(path).unwrap();
-    let pages: i64 = store.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
-    store.connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).unwrap();
+    let pages: i64 =
+        store.connection.sqlite().unwrap().query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+    store
+        .connection
+        .sqlite()
+        .unwrap()
+        .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
+        .unwrap();
     store
 }
 
@@ -89,7 +95,7 @@ fn a_histogram_takes_little_room_and_other_libraries_read_it() {
 fn an_older_file_is_shown_like_a_new_one_without_a_change() {
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/v1.sqlite");
     let connection = crate::file::as_it_lies(&old).unwrap();
-    let store = Store { path: old.clone(), connection };
+    let store = Store::of_file(old.clone(), connection);
     assert!(store.run("last").unwrap().hosts.is_empty());
     assert_eq!(store.intervals("aaaabbb2", 1, "measure", 0, 0..9).unwrap().count(), 5);
     assert_eq!(store.stages("aaaabbb2", 1).unwrap().len(), 3);

@@ -4,12 +4,12 @@
 //! interval is accepted when the previous one is in the file, so that a crash loses one at most. A disk that stalls for
 //! longer than an interval makes [`Writer::interval`] wait.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use database::{Connection, DatabaseError, params};
 use metrics::{Interval, OpKind};
-use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 use crate::encode::{StoredInterval, signed};
@@ -41,8 +41,9 @@ enum Order {
 }
 
 impl Writer {
-    pub(crate) fn start(path: &Path, run: &str) -> Result<Self, StoreError> {
-        let store = Store::open_existing(path)?;
+    pub(crate) fn start(results: &Store, run: &str) -> Result<Self, StoreError> {
+        let store = results.open_again()?;
+        let path = results.path();
         let mut scribe = Scribe {
             run: store.number_of(run)?,
             run_id: run.to_owned(),
@@ -199,9 +200,9 @@ impl Scribe {
                 Order::Sample { cell, host, at_ns, text } => {
                     self.unforced()?;
                     let cell_number = self.store.cell_number(&self.run_id, cell)?;
-                    let thinned = &mut self.thinned;
+                    let thinning = self.thinned.next(cell_number, &host);
                     self.store
-                        .write(|transaction| thinned.write(transaction, cell_number, &host, at_ns, &text))?;
+                        .write(|transaction| thinning.write(transaction, cell_number, &host, at_ns, &text))?;
                 }
                 Order::Event(event) => {
                     self.sync(self.unsynced + 1 >= SYNC_EVERY)?;
@@ -213,7 +214,7 @@ impl Scribe {
                     self.sync(true)?;
                     let run = self.run;
                     self.store.write(|transaction| {
-                        transaction.execute("UPDATE runs SET id = id WHERE number = ?1", [run])
+                        transaction.execute("UPDATE runs SET id = id WHERE number = ?1", params![run])
                     })?;
                     let _ = done.send(());
                 }
@@ -233,10 +234,12 @@ impl Scribe {
         self.level(false)
     }
 
+    /// A server forces every transaction.
     fn level(&self, force: bool) -> Result<(), StoreError> {
+        let Some(connection) = self.store.connection.sqlite() else { return Ok(()) };
         let level = if force { "FULL" } else { "NORMAL" };
-        let set = self.store.connection.pragma_update(None, "synchronous", level);
-        set.map_err(|error| self.store.error(error))
+        let set = connection.pragma_update(None, "synchronous", level);
+        set.map_err(|error| StoreError::from_sqlite(self.store.path(), error))
     }
 }
 
@@ -246,56 +249,58 @@ fn stage_number(
     stage: &str,
     trial: u32,
     host: &str,
-) -> rusqlite::Result<i64> {
+) -> Result<i64, DatabaseError> {
     // Looked up each time: the cell may have restarted, and row numbers are reused.
-    let found = connection
-        .prepare_cached(
-            "SELECT number FROM stages WHERE cell = ?1 AND stage = ?2 AND trial = ?3 AND host = ?4",
-        )?
-        .query_row(params![cell, stage, trial, host], |row| row.get(0))
-        .optional()?;
+    let found = connection.optional_row(
+        "SELECT number FROM stages WHERE cell = ?1 AND stage = ?2 AND trial = ?3 AND host = ?4",
+        params![cell, stage, trial, host],
+        |row| row.get(0),
+    )?;
     if let Some(number) = found {
         return Ok(number);
     }
-    connection.execute(
-        "INSERT INTO stages (cell, stage, trial, host) VALUES (?1, ?2, ?3, ?4)",
+    connection.row(
+        "INSERT INTO stages (cell, stage, trial, host) VALUES (?1, ?2, ?3, ?4) RETURNING number",
         params![cell, stage, trial, host],
-    )?;
-    Ok(connection.last_insert_rowid())
+        |row| row.get(0),
+    )
 }
 
-fn insert_interval(connection: &Connection, stage: i64, interval: &StoredInterval) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO intervals (stage, interval, start_ns, length_ns) VALUES (?1, ?2, ?3, ?4)",
-        )?
-        .execute(params![stage, interval.index, signed(interval.start_ns), signed(interval.length_ns)])?;
-    let number = connection.last_insert_rowid();
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO interval_ops (interval, op, ok, failed, bytes, rpcs, retries, mean_ns, p50_ns, p99_ns, p999_ns,
-         max_ns, errors, service, response, procedures)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+fn insert_interval(
+    connection: &Connection,
+    stage: i64,
+    interval: &StoredInterval,
+) -> Result<(), DatabaseError> {
+    let number: i64 = connection.row(
+        "INSERT INTO intervals (stage, interval, start_ns, length_ns) VALUES (?1, ?2, ?3, ?4) RETURNING number",
+        params![stage, interval.index, signed(interval.start_ns), signed(interval.length_ns)],
+        |row| row.get(0),
     )?;
     for op in &interval.ops {
         let point = &op.point;
-        statement.execute(params![
-            number,
-            point.op.map(OpKind::name),
-            signed(point.ok),
-            signed(point.failed),
-            signed(point.bytes),
-            signed(point.rpcs),
-            signed(point.retries),
-            point.mean_ns,
-            signed(point.p50_ns),
-            signed(point.p99_ns),
-            signed(point.p999_ns),
-            signed(point.max_ns),
-            op.errors,
-            op.service,
-            op.response,
-            op.procedures,
-        ])?;
+        connection.execute(
+            "INSERT INTO interval_ops (interval, op, ok, failed, bytes, rpcs, retries, mean_ns, p50_ns, p99_ns, p999_ns,
+             max_ns, errors, service, response, procedures)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+            params![
+                number,
+                point.op.map(OpKind::name),
+                signed(point.ok),
+                signed(point.failed),
+                signed(point.bytes),
+                signed(point.rpcs),
+                signed(point.retries),
+                point.mean_ns,
+                signed(point.p50_ns),
+                signed(point.p99_ns),
+                signed(point.p999_ns),
+                signed(point.max_ns),
+                op.errors,
+                op.service,
+                op.response,
+                op.procedures,
+            ],
+        )?;
     }
     Ok(())
 }

@@ -13,13 +13,8 @@ use metrics::Interval;
 use rusqlite::Connection;
 use stats::Measure;
 use store::{BaselineContent, HOSTS_KEPT, SAMPLES_KEPT, Store, StoreError};
-use support::{HOSTS, baselines, fleet_result, fleet_run, interval, matrix, moment, run, sample};
-
-fn here() -> (tempfile::TempDir, std::path::PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("results.sqlite");
-    (directory, path)
-}
+use support::engine::Results;
+use support::{HOSTS, baselines, fleet_result, fleet_run, interval, matrix, moment, run};
 
 fn of_host(store: &Store, host: &str) -> Vec<Interval> {
     let kept = store.host_intervals("fffftttt", 0, ("measure", 0, host), 0..u32::MAX).unwrap();
@@ -28,9 +23,9 @@ fn of_host(store: &Store, host: &str) -> Vec<Interval> {
 
 #[test]
 fn each_host_has_a_series_of_its_own_beside_the_whole() {
-    let (_directory, path) = here();
-    sample(&path);
-    let store = Store::open_existing(&path).unwrap();
+    let results = Results::new();
+    drop(results.sample());
+    let store = results.open();
     assert_eq!(store.run("fffftttt").unwrap().hosts, fleet_run().hosts);
     assert_eq!(store.cells("fffftttt").unwrap()[0].result, Some(fleet_result()));
     assert_eq!(store.host_series("fffftttt", 0).unwrap(), HOSTS);
@@ -51,8 +46,7 @@ fn each_host_has_a_series_of_its_own_beside_the_whole() {
     assert_eq!(samples.iter().map(|sample| sample.at_ns / 1_000_000_000).collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(samples[2].value, serde_json::json!({"cpu": 0.25, "second": 2}));
     // The views distinguish them.
-    let connection = Connection::open(&path).unwrap();
-    let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    let count = |sql: &str| results.count(sql);
     assert_eq!(count("SELECT count(*) FROM series WHERE run = 'fffftttt'"), 3 * 2);
     assert_eq!(count("SELECT count(DISTINCT host) FROM host_series WHERE run = 'fffftttt'"), 3);
     assert_eq!(count("SELECT count(*) FROM host_figures WHERE run = 'fffftttt' AND lost IS NOT NULL"), 1);
@@ -60,8 +54,8 @@ fn each_host_has_a_series_of_its_own_beside_the_whole() {
 
 #[test]
 fn a_cell_that_begins_anew_or_is_forgotten_leaves_nothing_of_its_hosts() {
-    let (_directory, path) = here();
-    let store = sample(&path);
+    let results = Results::new();
+    let store = results.sample();
     store.begin_cell("fffftttt", 0, moment(0)).unwrap();
     assert!(store.host_series("fffftttt", 0).unwrap().is_empty());
     assert!(store.sampled_hosts("fffftttt", 0).unwrap().is_empty());
@@ -71,18 +65,15 @@ fn a_cell_that_begins_anew_or_is_forgotten_leaves_nothing_of_its_hosts() {
     let names: Vec<String> = store.run("fffftttt").unwrap().hosts.into_iter().map(|host| host.name).collect();
     assert_eq!(names, ["db9", "db1", "db2", HOSTS[2]]);
     store.forget("fffftttt").unwrap();
-    let connection = Connection::open(&path).unwrap();
     for table in ["hosts", "host_environment", "samples"] {
-        let left =
-            connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0));
-        assert_eq!(left, Ok(0), "{table}");
+        assert_eq!(results.count(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
     }
 }
 
 #[test]
 fn samples_are_thinned_evenly_and_never_more_than_there_is_room_for() {
-    let (_directory, path) = here();
-    let store = Store::open(&path).unwrap();
+    let results = Results::new();
+    let store = results.open();
     store.begin_run(&run("aaaabbb2", "long")).unwrap();
     let mut writer = store.writer("aaaabbb2").unwrap();
     let seconds = SAMPLES_KEPT * 2 + 10;
@@ -112,8 +103,8 @@ fn the_spread_names_the_slowest_and_leaves_the_lost_out() {
 
 #[test]
 fn baselines_are_kept_replaced_found_and_forgotten() {
-    let (_directory, path) = here();
-    let store = sample(&path);
+    let results = Results::new();
+    let store = results.sample();
     assert_eq!(store.baselines().unwrap(), baselines());
     let disks = store.baseline("disks").unwrap();
     let cell = "mixed block_size=4KiB";
@@ -144,7 +135,8 @@ fn baselines_are_kept_replaced_found_and_forgotten() {
 /// A read-only archive in the layout without hosts.
 #[test]
 fn an_older_file_that_cannot_be_written_is_read_as_it_lies_there() {
-    let (directory, path) = here();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.sqlite");
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/v1.sqlite");
     fs::copy(old, &path).unwrap();
     let before = fs::read(&path).unwrap();

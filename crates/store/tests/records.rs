@@ -6,13 +6,8 @@ mod support;
 
 use metrics::{ErrorKind, Interval, OpKind};
 use store::{State, Store, StoreError, Validity};
-use support::{cells, events, interval, moment, run, sample};
-
-fn here() -> (tempfile::TempDir, std::path::PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("results.sqlite");
-    (directory, path)
-}
+use support::engine::{Results, shared};
+use support::{cells, events, interval, moment, run};
 
 fn all(store: &Store, run: &str, cell: u32, stage: &str, trial: u32) -> Vec<Interval> {
     store.intervals(run, cell, stage, trial, 0..u32::MAX).unwrap().map(Result::unwrap).collect()
@@ -20,9 +15,9 @@ fn all(store: &Store, run: &str, cell: u32, stage: &str, trial: u32) -> Vec<Inte
 
 #[test]
 fn everything_is_read_back_as_it_was_written() {
-    let (_directory, path) = here();
-    sample(&path);
-    let store = Store::open_existing(&path).unwrap();
+    let results = Results::new();
+    drop(results.sample());
+    let store = results.open();
     let expected = store::RunRecord {
         state: State::Interrupted,
         finished: Some(moment(700)),
@@ -54,8 +49,8 @@ fn everything_is_read_back_as_it_was_written() {
 
 #[test]
 fn long_stages_are_read_over_many_pages_and_by_range() {
-    let (_directory, path) = here();
-    let store = Store::open(&path).unwrap();
+    let results = Results::new();
+    let store = results.open();
     store.begin_run(&run("aaaabbb2", "long")).unwrap();
     let mut writer = store.writer("aaaabbb2").unwrap();
     for index in 0..300 {
@@ -89,8 +84,8 @@ fn long_stages_are_read_over_many_pages_and_by_range() {
 
 #[test]
 fn merging_a_window_adds_counts_and_histograms() {
-    let (_directory, path) = here();
-    let store = sample(&path);
+    let results = Results::new();
+    let store = results.sample();
     let merged = store.merged("aaaabbb2", 0, "measure", 0, 1..4).unwrap();
     let mut expected = interval(1);
     [2, 3].map(interval).iter().for_each(|other| expected.merge(other));
@@ -103,8 +98,8 @@ fn merging_a_window_adds_counts_and_histograms() {
 
 #[test]
 fn a_cell_that_begins_anew_has_nothing_of_the_attempt_before() {
-    let (_directory, path) = here();
-    let store = sample(&path);
+    let results = Results::new();
+    let store = results.sample();
     let mut writer = store.writer("aaaabbb2").unwrap();
     writer.interval(1, "verify", 0, &interval(0)).unwrap();
     writer.flush().unwrap();
@@ -124,20 +119,20 @@ fn a_cell_that_begins_anew_has_nothing_of_the_attempt_before() {
 
 #[test]
 fn an_interval_is_never_written_twice() {
-    let (_directory, path) = here();
-    let store = sample(&path);
+    let results = Results::new();
+    let store = results.sample();
     let mut writer = store.writer("aaaabbb2").unwrap();
     writer.interval(0, "measure", 0, &interval(4)).unwrap();
     let error = writer.flush().unwrap_err();
-    assert!(error.to_string().contains("UNIQUE"), "{error}");
+    assert!(error.to_string().to_lowercase().contains("unique"), "{error}");
     assert!(writer.interval(0, "measure", 0, &interval(5)).is_err(), "nothing is written after an error");
     assert_eq!(all(&store, "aaaabbb2", 0, "measure", 0).len(), 5);
 }
 
 #[test]
 fn numbers_that_json_cannot_say_do_not_make_a_result_unreadable() {
-    let (_directory, path) = here();
-    let store = sample(&path);
+    let results = Results::new();
+    let store = results.sample();
     let mut cell = cells().remove(0);
     let result = cell.result.as_mut().unwrap();
     result.total.ops_per_s.low = f64::NEG_INFINITY;
@@ -151,8 +146,8 @@ fn numbers_that_json_cannot_say_do_not_make_a_result_unreadable() {
 
 #[test]
 fn a_run_is_found_by_id_beginning_name_or_last() {
-    let (_directory, path) = here();
-    let store = Store::open(&path).unwrap();
+    let results = Results::new();
+    let store = results.open();
     let error = store.run("last").unwrap_err().to_string();
     assert!(error.contains("the file holds none") && error.contains("manometer run"), "{error}");
     for (second, (id, name)) in
@@ -186,8 +181,8 @@ fn a_run_is_found_by_id_beginning_name_or_last() {
 
 #[test]
 fn a_summary_counts_cells_and_takes_the_worst_verdict() {
-    let (_directory, path) = here();
-    let store = sample(&path);
+    let results = Results::new();
+    let store = results.sample();
     store.begin_run(&run("zzzz2222", "running now")).unwrap();
     let [_fleet, first, second]: [store::RunSummary; 3] = store.summaries().unwrap().try_into().unwrap();
     assert_eq!((first.cells_done, first.cells, first.cells_failed), (3, 7, 1));
@@ -202,8 +197,8 @@ fn a_summary_counts_cells_and_takes_the_worst_verdict() {
 
 #[test]
 fn facts_that_are_known_late_are_kept_and_what_made_a_run_is_its_kind() {
-    let (_directory, path) = here();
-    let store = Store::open(&path).unwrap();
+    let results = Results::new();
+    let store = results.open();
     let mut made = run("zzzz2222", "network");
     made.environment.facts.insert(store::MADE_BY.into(), "network".into());
     store.begin_run(&made).unwrap();
@@ -217,18 +212,20 @@ fn facts_that_are_known_late_are_kept_and_what_made_a_run_is_its_kind() {
 
 #[test]
 fn forgetting_a_run_leaves_the_others_and_gives_the_room_back() {
-    let (_directory, path) = here();
-    let store = sample(&path);
+    let results = Results::new();
+    let store = results.sample();
     let before = store.bytes();
     store.begin_run(&run("zzzz2222", "large")).unwrap();
     let mut writer = store.writer("zzzz2222").unwrap();
     (0..1200).for_each(|index| writer.interval(3, "measure", 0, &interval(index)).unwrap());
     writer.finish().unwrap();
     let large = store.bytes();
-    assert!(large > before + 1_000_000, "{before} {large}");
+    // A server looks after its own files.
+    assert!(shared() || large > before + 1_000_000, "{before} {large}");
     assert!(matches!(store.forget("zzzz"), Err(StoreError::Unknown { .. })), "only the exact id will do");
     store.forget("zzzz2222").unwrap();
-    assert!(store.bytes() < before + 100_000, "{} bytes were not given back", store.bytes() - before);
+    let left = store.bytes();
+    assert!(shared() || left < before + 100_000, "{} bytes were not given back", left - before);
     assert_eq!(store.runs().unwrap().len(), 2);
     assert_eq!(store.cells("aaaabbb2").unwrap(), cells());
     assert_eq!(all(&store, "aaaabbb2", 1, "measure", 0), (0..5).map(interval).collect::<Vec<_>>());
@@ -255,8 +252,8 @@ fn plans_of_earlier_versions_hold_both_kinds_of_load() {
 #[test]
 fn calls_by_procedure_are_kept_with_their_operation() {
     use metrics::{ProcedureStats, RpcKind};
-    let directory = tempfile::tempdir().unwrap();
-    let store = store::Store::open(&directory.path().join("results.sqlite")).unwrap();
+    let results = Results::new();
+    let store = results.open();
     store.begin_run(&run("aaaabbb2", "every alternative")).unwrap();
     let mut interval = Interval { length_ns: 1_000_000_000, ..Interval::default() };
     let mut calls = ProcedureStats::new(RpcKind::Create);

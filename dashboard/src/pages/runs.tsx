@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, textOf } from "../api";
 import { byteRate, duration, latency, moment, rate } from "../format";
-import { useKeys, useLoaded } from "../hooks";
+import { step, useKeys, useLoaded } from "../hooks";
 import { ErrorLine, PageTitle, StateBadge, VerdictBadge } from "../parts";
 import { go, to } from "../router";
 import { summaryOf } from "../summaries";
@@ -87,13 +87,6 @@ function Row({ run, chosen, choose }: RowProps) {
       </td>
     </tr>
   );
-}
-
-/** Moves the focus between the links of the rows. */
-function step(by: number): void {
-  const links = [...document.querySelectorAll<HTMLElement>(".run-link")];
-  const at = links.findIndex((link) => link === document.activeElement);
-  links[Math.min(links.length - 1, Math.max(0, at + by))]?.focus();
 }
 
 export function RunsPage() {

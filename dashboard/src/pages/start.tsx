@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { api, isGivenUp, Problem, textOf } from "../api";
 import { Editor, select } from "../editor/editor";
 import { EXAMPLES } from "../editor/examples";
+import { ScheduleForm } from "../editor/schedule";
 import { count, duration } from "../format";
 import { ErrorLine, PageTitle } from "../parts";
 import { go, to } from "../router";
@@ -170,6 +171,7 @@ export function StartPage({ from }: { from: string | null }) {
           )}
         </div>
       </div>
+      <ScheduleForm text={text} disabled={check.kind === "faults"} />
     </>
   );
 }

@@ -17,12 +17,14 @@ pub use hosts::HostComparison;
 pub use metric::{Metric, MetricError};
 pub use series::{CellFigure, CellSeries, RunSeries};
 
+use std::collections::btree_map::Entry;
+
 use jiff::Timestamp;
 use serde::Serialize;
 use stats::{ComparedSide, Difference, Estimate};
 
 use crate::Document;
-use matching::{Key, MatchedPoint, RepeatedPoint};
+use matching::{Key, MatchedPoint, Points, RepeatedPoint};
 
 /// What to compare, and what counts as a regression.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -152,7 +154,26 @@ fn mean(estimates: &[Estimate]) -> f64 {
 impl RunComparison {
     /// Compares `b` with `a`.
     pub fn of(a: &Document, b: &Document, choice: &CompareOptions) -> Self {
-        let points = matching::matched(&[matching::points(a), matching::points(b)]);
+        Self::of_points(a, matching::points(a), b, choice)
+    }
+
+    /// Compares a run with several earlier ones of the same experiment, oldest first: their measurements of a cell count as its
+    /// repetitions, so that the spread between runs decides what is significant. The last one is shown as the reference.
+    /// `None` without an earlier run.
+    pub fn with_history(earlier: &[&Document], run: &Document, choice: &CompareOptions) -> Option<Self> {
+        let (last, before) = earlier.split_last()?;
+        let mut pooled = matching::points(last);
+        for (key, point) in before.iter().flat_map(|document| matching::points(document)) {
+            match pooled.entry(key) {
+                Entry::Occupied(mut known) => known.get_mut().results.extend(point.results),
+                Entry::Vacant(new) => drop(new.insert(point)),
+            }
+        }
+        Some(Self::of_points(last, pooled, run, choice))
+    }
+
+    fn of_points<'a>(a: &'a Document, of_a: Points<'a>, b: &'a Document, choice: &CompareOptions) -> Self {
+        let points = matching::matched(&[of_a, matching::points(b)]);
         let changed = differences::changed(&[a, b], &points);
         let mut warnings = differences::warnings(&[a, b], &points);
         let mut cells = Vec::new();

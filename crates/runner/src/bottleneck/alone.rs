@@ -32,8 +32,13 @@ impl Alone {
     /// For each member of a host group, in member order.
     pub fn of_host_group(store: &Store, host_group: &HostGroup) -> Vec<Self> {
         let kept = network_baseline::newest_first(store);
+        // Results on a server have no directory for calibrations: those of this user count.
+        let file = match store.is_shared() {
+            false => store.path().to_owned(),
+            true => store::default_path().unwrap_or_default(),
+        };
         let find = |(member, name): (usize, String)| {
-            Self::find(store.path(), &kept, Some(name), host_group.host_facts(member).remove("host"))
+            Self::find(&file, &kept, Some(name), host_group.host_facts(member).remove("host"))
         };
         host_group.names().into_iter().enumerate().map(find).collect()
     }

@@ -71,6 +71,7 @@ impl Reader {
     responses(
         (status = 200, description = "The events", body = LoggedEvent, content_type = "text/event-stream"),
         (status = 404, description = "There is no such run"),
+        (status = 409, description = "The run belongs to another service with the same database"),
         (status = 503, description = "Too many event streams are open")
     )
 )]
@@ -87,7 +88,7 @@ pub(crate) async fn stream(
     let reader = blocking(move || {
         // The log first: a run that ends in between has its end in it.
         let log = state.queue.log(&id);
-        let run = state.queue.run(&id)?;
+        let run = state.queue.own(&id)?;
         let waiting = match log {
             Some(_) => VecDeque::new(),
             None => VecDeque::from([LoggedEvent::end(1, run.state, run.reason.as_deref())]),

@@ -8,9 +8,11 @@ mod events;
 mod experiments;
 mod exposed;
 mod history;
+mod idempotency;
 mod progress;
 mod results;
 mod runs;
+mod schedules;
 mod storperf;
 mod summary;
 
@@ -35,6 +37,7 @@ use crate::body::BodyBudget;
 use crate::exposition;
 use crate::problem::Problem;
 use crate::queue::RunQueue;
+use crate::schedules::Schedules;
 use docs::ApiDocument;
 pub(crate) use document::stored;
 
@@ -45,16 +48,18 @@ const MAX_STREAMS: usize = 256;
 #[derive(Clone)]
 pub(crate) struct ApiState {
     queue: Arc<RunQueue>,
+    schedules: Arc<Schedules>,
     streams: Arc<Semaphore>,
     registry: Arc<Registry>,
     bodies: BodyBudget,
 }
 
 /// All routes, behind the access rules.
-pub(crate) fn router(queue: Arc<RunQueue>, access: Arc<Access>) -> Router {
+pub(crate) fn router(queue: Arc<RunQueue>, schedules: Arc<Schedules>, access: Arc<Access>) -> Router {
     let registry = Arc::new(exposition::registry(&queue));
     let state = ApiState {
         queue,
+        schedules,
         streams: Arc::new(Semaphore::new(MAX_STREAMS)),
         registry,
         bodies: BodyBudget::default(),
@@ -102,6 +107,12 @@ fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(compare::compare))
         .routes(routes!(history::history))
         .routes(routes!(events::stream))
+        .routes(routes!(schedules::list, schedules::create))
+        .routes(routes!(schedules::show, schedules::remove))
+        .routes(routes!(schedules::experiment))
+        .routes(routes!(schedules::pause))
+        .routes(routes!(schedules::resume))
+        .routes(routes!(schedules::start))
         .routes(routes!(exposed::metrics))
 }
 

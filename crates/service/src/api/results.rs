@@ -28,16 +28,7 @@ pub(super) fn failed(error: StoreError) -> Problem {
 /// The results of a run; `None` if it has not begun to measure.
 pub(super) fn stored(queue: &RunQueue, id: &str) -> Result<Option<(Store, RunRecord)>, Problem> {
     let run = queue.run(id)?;
-    let store = match Store::open_existing(&queue.results()) {
-        Ok(store) => store,
-        Err(StoreError::Missing(_)) => return Ok(None),
-        Err(error) => return Err(failed(error)),
-    };
-    match store.run(&run.id) {
-        Ok(record) => Ok(Some((store, record))),
-        Err(StoreError::Unknown { .. }) => Ok(None),
-        Err(error) => Err(failed(error)),
-    }
+    queue.results().run(&run.id).map_err(failed)
 }
 
 /// The results of a run that must have some.

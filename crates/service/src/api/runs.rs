@@ -9,21 +9,48 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::idempotency::idempotency_key;
 use super::{ApiState, RunPath, blocking, page_size, parameters};
 use crate::body::{self, EXAMPLE, JsonForm, KeysForm};
 use crate::database::{AskedRun, AskedState};
 use crate::problem::Problem;
-
-/// Maximum length of an idempotency key.
-const LONGEST_KEY: usize = 255;
+use crate::schedules::{CallState, GateView, Schedules, WebhookCall};
 
 /// A run with the paths to everything about it.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Run)]
-struct RunView {
+pub(crate) struct RunView {
     #[serde(flatten)]
     run: AskedRun,
+    /// The id of the schedule that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedule: Option<String>,
+    /// How it compares with earlier runs of its schedule, once it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<GateView>,
+    /// The call of its schedule's webhook, if there was a reason for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    webhook: Option<CallView>,
     links: Links,
+}
+
+/// A call of a webhook.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WebhookCall)]
+struct CallView {
+    /// How far it got.
+    state: CallState,
+    /// Attempts so far.
+    attempts: u32,
+    /// Why the last attempt failed.
+    #[schema(required = true)]
+    error: Option<String>,
+}
+
+impl From<WebhookCall> for CallView {
+    fn from(WebhookCall { state, attempts, error, .. }: WebhookCall) -> Self {
+        Self { state, attempts, error }
+    }
 }
 
 /// Paths of the service.
@@ -38,7 +65,9 @@ struct Links {
     experiment: String,
 }
 
-fn view(run: AskedRun) -> RunView {
+/// A run as responses show it.
+pub(super) fn view(schedules: &Schedules, run: AskedRun) -> Result<RunView, Problem> {
+    let scheduled = schedules.of_run(&run.id)?;
     let own = format!("/api/v3/runs/{}", run.id);
     let below = |name: &str| format!("{own}/{name}");
     let links = Links {
@@ -49,7 +78,9 @@ fn view(run: AskedRun) -> RunView {
         experiment: below("experiment"),
         own,
     };
-    RunView { run, links }
+    let (schedule, gate, call) =
+        scheduled.map_or((None, None, None), |found| (Some(found.schedule), found.gate, found.call));
+    Ok(RunView { run, schedule, gate, webhook: call.map(CallView::from), links })
 }
 
 /// Adds an experiment to the queue
@@ -93,21 +124,13 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let key = idempotency_key(&headers)?;
     let (given, _held) = body::read(&headers, body, &state.bodies).await?;
-    let posted = blocking(move || state.queue.post(given, key.as_deref())).await?;
-    let status = if posted.new { StatusCode::ACCEPTED } else { StatusCode::OK };
-    let view = view(posted.run);
+    let (new, view) = blocking(move || {
+        let posted = state.queue.post(given, key.as_deref())?;
+        Ok((posted.new, view(&state.schedules, posted.run)?))
+    })
+    .await?;
+    let status = if new { StatusCode::ACCEPTED } else { StatusCode::OK };
     Ok((status, [(header::LOCATION, view.links.own.clone())], Json(view)).into_response())
-}
-
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
-    match key.to_str() {
-        Ok(text) if (1..=LONGEST_KEY).contains(&text.len()) => Ok(Some(text.to_owned())),
-        _ => Err(Problem::bad_request(
-            "idempotency-key",
-            format!("an Idempotency-Key has 1 to {LONGEST_KEY} characters of ASCII"),
-        )),
-    }
 }
 
 /// The parameters of a list.
@@ -152,7 +175,8 @@ pub(crate) async fn list(
         runs.truncate(limit as usize);
         let last = runs.last().filter(|_| more);
         let next = last.map(|run| format!("/api/v3/runs?limit={limit}&after={}", run.id));
-        Ok(Json(RunPage { runs: runs.into_iter().map(view).collect(), next }))
+        let runs = runs.into_iter().map(|run| view(&state.schedules, run)).collect::<Result<_, _>>()?;
+        Ok(Json(RunPage { runs, next }))
     })
     .await
 }
@@ -170,7 +194,7 @@ pub(crate) async fn show(
     State(state): State<ApiState>,
     RunPath { id }: RunPath,
 ) -> Result<impl IntoResponse, Problem> {
-    blocking(move || Ok(Json(view(state.queue.run(&id)?)))).await
+    blocking(move || Ok(Json(view(&state.schedules, state.queue.run(&id)?)?))).await
 }
 
 /// The experiment of a run, as it was posted
@@ -200,7 +224,8 @@ pub(crate) async fn experiment(
     responses(
         (status = 202, description = "The run is ending", body = RunView),
         (status = 200, description = "The run has ended", body = RunView),
-        (status = 404, description = "There is no such run")
+        (status = 404, description = "There is no such run"),
+        (status = 409, description = "The run belongs to another service with the same database")
     )
 )]
 pub(crate) async fn stop(
@@ -210,7 +235,7 @@ pub(crate) async fn stop(
     blocking(move || {
         let run = state.queue.stop(&id)?;
         let status = if run.state == AskedState::Running { StatusCode::ACCEPTED } else { StatusCode::OK };
-        Ok((status, Json(view(run))).into_response())
+        Ok((status, Json(view(&state.schedules, run)?)).into_response())
     })
     .await
 }
@@ -229,7 +254,8 @@ pub(crate) async fn stop(
         (status = 404, description = "There is no such run"),
         (status = 408, description = "The body arrived too slowly"),
         (status = 409, description = "There is nothing to resume: the run is finished (`finished`) or has no results \
-                                      (`no-results`); or its secrets are missing (`secrets`)"),
+                                      (`no-results`); its secrets are missing (`secrets`); or it belongs to another service \
+                                      with the same database (`another-service`)"),
         (status = 413, description = "The body is too large"),
         (status = 415, description = "The body is not JSON"),
         (status = 422, description = "The experiment uses what this service no longer allows"),
@@ -243,9 +269,12 @@ pub(crate) async fn resume(
     body: Body,
 ) -> Result<Response, Problem> {
     let keys = body::keys(&headers, body, &state.bodies).await?;
-    let resumed = blocking(move || state.queue.resume(&id, keys)).await?;
-    let status = if resumed.new { StatusCode::ACCEPTED } else { StatusCode::OK };
-    Ok((status, Json(view(resumed.run))).into_response())
+    blocking(move || {
+        let resumed = state.queue.resume(&id, keys)?;
+        let status = if resumed.new { StatusCode::ACCEPTED } else { StatusCode::OK };
+        Ok((status, Json(view(&state.schedules, resumed.run)?)).into_response())
+    })
+    .await
 }
 
 /// Stops a run, as `/stop` does; its results stay
@@ -255,7 +284,8 @@ pub(crate) async fn resume(
     responses(
         (status = 202, description = "The run is ending", body = RunView),
         (status = 200, description = "The run has ended", body = RunView),
-        (status = 404, description = "There is no such run")
+        (status = 404, description = "There is no such run"),
+        (status = 409, description = "The run belongs to another service with the same database")
     )
 )]
 pub(crate) async fn remove(state: State<ApiState>, run: RunPath) -> Result<Response, Problem> {

@@ -1,23 +1,28 @@
 //! Runs that did not come to their end: what a restart finds, and resuming them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use axum::http::StatusCode;
+use database::DatabaseError;
 use runner::timestamp::now;
-use store::{State, Store, StoreError};
+use store::{State, StoreError};
 use targets::AccessKey;
 
-use super::{MAX_QUEUED, Posted, RunQueue, broken, new_log};
-use crate::carry_out::{JOURNAL, interrupt_stored};
+use super::{Posted, RunQueue, Shared, broken, new_log};
+use crate::carry_out::JOURNAL;
 use crate::database::{AskedRun, AskedState};
 use crate::login::Login;
 use crate::new_experiment::RunSecrets;
 use crate::policy;
 use crate::problem::Problem;
+use crate::stored_results::StoredResults;
 
-/// What the results file has of a run.
+/// How long a run whose end is recorded may take to leave the queue.
+const ENDING: Duration = Duration::from_secs(10);
+
+/// What the results have of a run.
 enum Stored {
     /// Nothing: it did not begin, or was removed.
     Nothing,
@@ -28,15 +33,8 @@ enum Stored {
 }
 
 impl Stored {
-    fn of(results: &Path, run: &str) -> Result<Self, StoreError> {
-        let store = match Store::open_existing(results) {
-            Err(StoreError::Missing(_)) => return Ok(Self::Nothing),
-            opened => opened?,
-        };
-        match store.run(run) {
-            Err(StoreError::Unknown { .. }) => return Ok(Self::Nothing),
-            found => found?,
-        };
+    fn of(results: &StoredResults, run: &str) -> Result<Self, StoreError> {
+        let Some((store, _)) = results.run(run)? else { return Ok(Self::Nothing) };
         match store.cells(run)?.iter().all(|cell| cell.state == State::Finished) {
             true => Ok(Self::Complete),
             false => Ok(Self::Incomplete),
@@ -46,13 +44,13 @@ impl Stored {
 
 impl RunQueue {
     /// Marks the runs of an earlier process that it did not end, and keeps those that wait.
-    pub(super) fn recover(&self) -> rusqlite::Result<()> {
+    pub(super) fn recover(&self) -> Result<(), DatabaseError> {
         let database = self.database();
         for run in database.in_state(AskedState::Running)? {
             let reason = format!("the service ended while it ran; next: {}", self.remedy(&run));
             self.messages.add(&format!("run {} of {}: interrupted: {reason}", run.id, run.name));
             database.end(&run.id, AskedState::Interrupted, Some(&reason), now())?;
-            if let Err(error) = interrupt_stored(&self.results(), &run.id) {
+            if let Err(error) = self.results.interrupt(&run.id) {
                 self.messages.add(&error.to_string());
             }
         }
@@ -72,7 +70,7 @@ impl RunQueue {
     /// What to do about a run that was cut off.
     fn remedy(&self, run: &AskedRun) -> String {
         let journal = self.directory.join(JOURNAL);
-        let resume = match Stored::of(&self.results(), &run.id) {
+        let resume = match Stored::of(&self.results, &run.id) {
             Ok(Stored::Incomplete) => "resume it",
             _ => "post it again",
         };
@@ -93,19 +91,30 @@ impl RunQueue {
         keys: BTreeMap<String, AccessKey>,
     ) -> Result<Posted, Problem> {
         let run = self.run(id)?;
+        // Its service has its journal, and alone starts it.
+        if !self.database().owns(&run) {
+            let detail = format!(
+                "run {id} belongs to another service with this database; next: ask that service, or post its \
+                 experiment again (GET /api/v3/runs/{id}/experiment)"
+            );
+            return Err(Problem::new(StatusCode::CONFLICT, "another-service", detail));
+        }
         if matches!(run.state, AskedState::Queued | AskedState::Running) {
             return Ok(Posted { run, new: false });
         }
         self.check_resume(&run, &keys)?;
-        let mut shared = self.shared();
-        let unavailable =
-            |detail: &str| Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail));
-        if shared.closing {
-            return unavailable("the service is ending");
+        // Its end is recorded before it leaves the queue.
+        let ending = |shared: &mut Shared| {
+            let ended = |run: AskedRun| !matches!(run.state, AskedState::Queued | AskedState::Running);
+            shared.running.contains_key(id) && self.run(id).is_ok_and(ended)
+        };
+        let waited = self.ended.wait_timeout_while(self.shared(), ENDING, ending);
+        let (mut shared, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if ending(&mut shared) {
+            let detail = "the run is just ending; next: try again";
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail));
         }
-        if shared.queued() >= MAX_QUEUED {
-            return unavailable("the queue is full; next: try again when runs have ended");
-        }
+        shared.admit()?;
         let has_keys = run.has_keys || !keys.is_empty();
         // Another request may have resumed it in the meantime.
         let new = self.database().requeue(id, has_keys).map_err(broken)?;
@@ -142,7 +151,7 @@ impl RunQueue {
                 );
             }
         }
-        match Stored::of(&self.results(), id).map_err(Problem::internal)? {
+        match Stored::of(&self.results, id).map_err(Problem::internal)? {
             Stored::Incomplete => {}
             Stored::Nothing => {
                 return refuse(

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+pub mod engine;
 mod fleet;
 
 use std::collections::BTreeMap;
@@ -439,6 +440,12 @@ pub fn histogram(latencies: &[u64]) -> Histogram {
 /// A file with two runs in which every table is used.
 pub fn sample(path: &std::path::Path) -> store::Store {
     let store = store::Store::open(path).unwrap();
+    fill(&store);
+    store
+}
+
+/// Writes runs with every field and every alternative.
+pub fn fill(store: &store::Store) {
     let record = run("aaaabbb2", "every alternative");
     store.begin_run(&record).unwrap();
     events().iter().for_each(|event| store.event(&record.id, event).unwrap());
@@ -453,6 +460,5 @@ pub fn sample(path: &std::path::Path) -> store::Store {
         store.finish_cell(&record.id, &cell).unwrap();
     }
     store.finish_run(&record.id, State::Interrupted, moment(700)).unwrap();
-    fleet::sample_fleet(&store);
-    store
+    fleet::sample_fleet(store);
 }
