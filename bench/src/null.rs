@@ -49,6 +49,7 @@ pub fn mix(access: Access, block: u64, writes: u8) -> Mix {
         access,
         block_sizes: vec![WeightedSize { bytes: block, weight: 1.0 }],
         fsync_every: 0,
+        batch_size: 100,
         think: None,
         verify: false,
         generation: 0,
