@@ -339,7 +339,7 @@ fn what_is_accepted_without_effect_changes_nothing() {
 }
 
 /// Options whose effect other tests check: several jobs, or network engines.
-const ELSEWHERE: [&str; 24] = [
+const ELSEWHERE: [&str; 25] = [
     "stonewall",
     "wait_for",
     "exitall",
@@ -363,6 +363,7 @@ const ELSEWHERE: [&str; 24] = [
     "http_s3_keyid",
     "nfs_url",
     "nfs_connections",
+    "nfs_version",
     "sim_url",
 ];
 

@@ -45,7 +45,12 @@ fn nfs_urls_are_those_of_libnfs() {
         let (url, options) = target(&format!("ioengine=nfs; nfs_url=nfs://a/e{between}nfs://b/e"));
         assert_eq!((&*url, &*options["more_urls"]), ("nfs://a/e", "nfs://b/e"), "{between:?}");
     }
+    for version in ["3", "4.1"] {
+        let (_, options) = target(&format!("ioengine=nfs; nfs_url=nfs://a/e; nfs_version={version}"));
+        assert_eq!(options, of(&[("version", version)]));
+    }
     for (options, part) in [
+        ("ioengine=nfs\nnfs_url=nfs://a/e\nnfs_version=4", "write 3 or 4.1"),
         ("ioengine=nfs\nnfs_url=a/e", "nfs://"),
         ("ioengine=nfs\nnfs_url=nfs://a/e\nrw=randtrim", "has no trims"),
         ("ioengine=nfs", "nfs://"),

@@ -149,7 +149,7 @@ fn cell(index: u32) -> Cell {
                 access: accesses[pick(accesses.len())],
                 block_sizes: vec![WeightedSize { bytes: 4096 << at, weight: 1.0 }],
                 fsync_every: 16,
-                batch_size: 10,
+                batch_size: 100,
                 fdatasync: true,
                 user_files: None,
                 files: 4,
