@@ -7,13 +7,13 @@ import json
 import ssl
 import time
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Literal, cast
 
 from .errors import ProblemError, UnreachableError, WaitTimeoutError
 from .events import Event, parse
-from .types import AccessKey, PlanSummary, Run, Schedule, StoredCell, StoredInterval
+from .types import AccessKey, ConvertedFioJobs, PlanSummary, Run, Schedule, StoredCell, StoredInterval
 
 # The text of an experiment file, or its content.
 Experiment = str | Mapping[str, Any]
@@ -66,6 +66,22 @@ class Client:
         """Adds an experiment to the queue. With an idempotency key, a repeated call returns the same run."""
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         return cast(Run, self._json("POST", "/api/v3/runs", body=_body(experiment, keys), headers=headers))
+
+    def post_fio(
+        self,
+        jobs: str,
+        hosts: Sequence[str] = (),
+        name: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Run:
+        """Adds the jobs of a fio job file to the queue, on these hosts or on the service's own."""
+        headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+        return cast(Run, self._json("POST", "/api/v3/fio-jobs", body=_jobs(jobs, hosts, name), headers=headers))
+
+    def convert_fio(self, jobs: str, hosts: Sequence[str] = ()) -> ConvertedFioJobs:
+        """A fio job file as an experiment; faults raise `ProblemError`."""
+        body = _jobs(jobs, hosts, None)
+        return cast(ConvertedFioJobs, self._json("POST", "/api/v3/fio-jobs/convert", body=body))
 
     def run(self, run: str) -> Run:
         """One run."""
@@ -278,4 +294,11 @@ def _body(experiment: Experiment, keys: Mapping[str, AccessKey] | None) -> bytes
     form: dict[str, Any] = {"experiment": _text(experiment)}
     if keys:
         form["keys"] = keys
+    return json.dumps(form).encode()
+
+
+def _jobs(jobs: str, hosts: Sequence[str], name: str | None) -> bytes:
+    form: dict[str, Any] = {"jobs": jobs, "hosts": list(hosts)}
+    if name is not None:
+        form["name"] = name
     return json.dumps(form).encode()

@@ -146,6 +146,15 @@ class PlanSummary(TypedDict):
     remarks: list[str]
 
 
+class ConvertedFioJobs(TypedDict):
+    """The jobs of a fio job file as an experiment."""
+
+    experiment: str
+    hosts: list[str]
+    cell_count: int
+    warnings: list[str]
+
+
 class StageIntervals(TypedDict):
     """A series of intervals."""
 

@@ -113,6 +113,19 @@ def test_runs_are_stopped_and_errors_say_what_to_do(served: Served) -> None:
     assert (missing.value.status, missing.value.code) == (404, "no-such-run")
 
 
+def test_a_job_file_runs_and_is_converted(served: Served) -> None:
+    service = Client(served.url)
+    jobs = "[one]\nioengine=null\nrw=read\nsize=1m\nio_size=2m\nbs=4k\n"
+    run = service.post_fio(jobs, name="nightly")
+    assert (run["name"], service.wait(run["id"], timeout=60)["state"]) == ("nightly", "finished")
+    converted = service.convert_fio(jobs, hosts=["203.0.113.7"])
+    assert converted["hosts"] == ["203.0.113.7"]
+    assert service.validate(converted["experiment"])["cell_count"] == converted["cell_count"] == 1
+    with pytest.raises(ProblemError) as refused:
+        service.convert_fio("[one]\nrw=sideways\n")
+    assert (refused.value.code, refused.value.faults[0]["line"]) == ("jobs", 2)
+
+
 def test_schedules_are_added_started_and_removed(served: Served) -> None:
     service = Client(served.url)
     assert service.schedules() == []

@@ -274,3 +274,42 @@ fn metrics_show_the_runs_under_way_and_no_others() {
     let after = scrape();
     assert!(after.contains("manometer_queue_length 0") && !after.contains(&running), "{after}");
 }
+
+#[test]
+fn a_job_file_of_fio_runs_as_the_command_line_runs_it() {
+    const JOBS: &str = "[global]\nioengine=null\nsize=1m\nbs=4k\nio_size=2m\n[one]\nrw=read\n[two]\nstonewall\nrw=randwrite\n";
+    let directory = directory();
+    let served = Served::start(&directory, &[]);
+    let headers = "content-type: application/json\r\nidempotency-key: jobs-1\r\n";
+    let post = |path: &str, body: &Value| served.request("POST", path, headers, &body.to_string());
+    let body = json!({ "jobs": JOBS, "name": "nightly" });
+    let (first, again) = (post("/api/v3/fio-jobs", &body), post("/api/v3/fio-jobs", &body));
+    assert_eq!((first.status, again.status), (202, 200), "{first:?}");
+    let id = first.json()["id"].as_str().unwrap().to_owned();
+    assert_eq!((&first.json()["name"], &again.json()["id"]), (&json!("nightly"), &json!(id)));
+    assert_eq!(end(&served.all_events(&id)).data["state"], "finished");
+    let cells = served.get_json(&format!("/api/v3/runs/{id}/cells"));
+    let totals = |cell: usize| {
+        let ops = cells["cells"][cell]["result"]["ops"].as_array().unwrap();
+        ops.iter().map(|op| (op["op"].clone(), op["ok"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (totals(0), totals(1)),
+        (vec![(json!("read"), json!(512))], vec![(json!("write"), json!(512))])
+    );
+
+    let converted = post("/api/v3/fio-jobs/convert", &body).json();
+    assert_eq!((&converted["hosts"], &converted["cell_count"]), (&json!(["this host"]), &json!(2)));
+    assert_eq!(converted["experiment"], served.get(&format!("/api/v3/runs/{id}/experiment")).body);
+    for (body, status, code) in [
+        (json!({ "jobs": "[a]\nrw=read\nsize=1m\n" }), 422, "jobs"),
+        (json!({ "jobs": "[a]\nrw=sideways\n" }), 422, "jobs"),
+        (json!({ "jobs": JOBS, "hosts": ["a;b"] }), 400, "hosts"),
+        (json!({ "jobs": JOBS, "name": " " }), 400, "name"),
+        (json!({ "jobs": JOBS, "host": "a" }), 400, "json"),
+        (json!({ "jobs": JOBS, "name": "weekly" }), 422, "idempotency-key"),
+    ] {
+        let answer = post("/api/v3/fio-jobs", &body);
+        assert_eq!((answer.status, &*answer.problem()), (status, code), "{body}: {answer:?}");
+    }
+}

@@ -6,11 +6,13 @@
 //! and output goes to a writer.
 
 mod convert;
+mod hosts;
 mod language;
 pub mod meaning;
 pub mod output;
 mod plan;
 
 pub use convert::{convert, plain};
+pub use hosts::spread;
 pub use language::*;
 pub use plan::*;

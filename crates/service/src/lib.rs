@@ -11,6 +11,7 @@ mod database;
 mod event;
 mod event_log;
 mod exposition;
+mod fio_jobs;
 mod login;
 mod message_log;
 mod new_experiment;

@@ -101,14 +101,23 @@ impl Problem {
 
     /// The experiment has faults, or uses what the service does not allow.
     pub(crate) fn faults(faults: Diagnostics) -> Self {
+        Self::faults_in("experiment", "the experiment", faults)
+    }
+
+    /// The job file has faults.
+    pub(crate) fn job_faults(faults: Diagnostics) -> Self {
+        Self::faults_in("jobs", "the job file", faults)
+    }
+
+    fn faults_in(code: &'static str, what: &str, faults: Diagnostics) -> Self {
         let count = faults.faults.len() + faults.more;
         let detail = match (count, faults.faults.first()) {
             (1, Some(fault)) => format!("line {}: {}; {}", fault.line, fault.text, fault.hint),
             (_, Some(fault)) => {
                 let Diagnostic { line, text, hint, .. } = fault;
-                format!("the experiment has {count} faults; the first, in line {line}: {text}; {hint}")
+                format!("{what} has {count} faults; the first, in line {line}: {text}; {hint}")
             }
-            (_, None) => format!("the experiment has {count} faults"),
+            (_, None) => format!("{what} has {count} faults"),
         };
         let views = faults.faults.into_iter().map(|fault| FaultView {
             line: fault.line,
@@ -122,7 +131,7 @@ impl Problem {
         Self {
             faults: views.collect(),
             more_faults: faults.more,
-            ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "experiment", detail)
+            ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use experiment::{Fleet, Launcher, Plan, escape_braces, host_list};
+use experiment::{Plan, host_list};
 use runner::check_for_several;
 
 use crate::exit::CommandError;
@@ -29,15 +29,7 @@ pub fn spread(mut plan: Plan, line: &fio::Arguments) -> Result<Plan, CommandErro
     let hosts =
         host_list(&lists.join("\n")).map_err(|error| CommandError::Usage(format!("--client: {error}")))?;
     check_for_several(&plan).map_err(|line| CommandError::Usage(format!("--client: {line}")))?;
-    let launcher = Launcher::Ssh { hosts, options: Vec::new(), binary: None };
-    for cell in &mut plan.cells {
-        // Job files have no host variables: a brace in a name is a brace.
-        cell.target.url = escape_braces(&cell.target.url);
-        for text in cell.target.options.values_mut() {
-            *text = escape_braces(text);
-        }
-    }
-    plan.fleet = Some(Fleet::of(launcher));
+    fio::spread(&mut plan, hosts);
     Ok(plan)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::section::Origin;
-use experiment::{Diagnostic, MAX_FAULTS, hide_passwords, shown_line};
+use experiment::{Diagnostic, Diagnostics, MAX_FAULTS, hide_passwords, shown_line};
 
 /// One fault of a job file or of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,15 @@ impl ScriptFault {
 impl From<ScriptFault> for ScriptFaults {
     fn from(fault: ScriptFault) -> Self {
         Self { faults: vec![fault], more: 0 }
+    }
+}
+
+impl From<ScriptFaults> for Diagnostics {
+    /// The faults of one file: further ones are not named.
+    fn from(faults: ScriptFaults) -> Self {
+        let file = faults.faults.first().map_or_else(String::new, |fault| fault.origin.file.to_string());
+        let shown = faults.faults.iter().map(ScriptFault::shown).collect();
+        Self { file, faults: shown, more: faults.more }
     }
 }
 

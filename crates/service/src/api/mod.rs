@@ -7,6 +7,7 @@ mod document;
 mod events;
 mod experiments;
 mod exposed;
+mod fio_jobs;
 mod history;
 mod idempotency;
 mod progress;
@@ -94,7 +95,9 @@ pub(crate) fn router(queue: Arc<RunQueue>, schedules: Arc<Schedules>, access: Ar
 fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::with_openapi(document::Frame::openapi())
         .routes(routes!(experiments::validate))
+        .routes(routes!(fio_jobs::convert_only))
         .routes(routes!(runs::list, runs::create))
+        .routes(routes!(fio_jobs::create))
         .routes(routes!(runs::show, runs::remove))
         .routes(routes!(runs::stop))
         .routes(routes!(runs::resume))

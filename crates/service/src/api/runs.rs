@@ -129,8 +129,13 @@ pub(crate) async fn create(
         Ok((posted.new, view(&state.schedules, posted.run)?))
     })
     .await?;
+    Ok(posted(new, view))
+}
+
+/// The response to a request that posted a run, or repeated one that did.
+pub(super) fn posted(new: bool, view: RunView) -> Response {
     let status = if new { StatusCode::ACCEPTED } else { StatusCode::OK };
-    Ok((status, [(header::LOCATION, view.links.own.clone())], Json(view)).into_response())
+    (status, [(header::LOCATION, view.links.own.clone())], Json(view)).into_response()
 }
 
 /// The parameters of a list.

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use experiment::{Cell, Fleet, Launcher, Plan, Reporting, SteadyRule};
-use fio::{Input, JobScript, Reading, ScriptFaults, Surroundings};
+use fio::{Input, ScriptFaults};
 
 use super::fields::refused;
 use super::request::JobRequest;
 use super::workloads::FioWorkload;
+use crate::fio_jobs;
 use crate::problem::Problem;
 
 /// Data of a load in a directory that says no size, as in `StorPerf`.
@@ -94,28 +95,7 @@ fn plan(workload: &FioWorkload) -> Result<Plan, ScriptFaults> {
     let options = std::iter::once(&name).chain(&workload.options);
     let line: Vec<String> = options.map(|(name, value)| format!("--{name}={value}")).collect();
     let (arguments, _) = fio::split_arguments(&line)?;
-    let none = |_: &str| Err(std::io::ErrorKind::PermissionDenied.into());
-    let reading = Reading {
-        environment: &|_| None,
-        include: &none,
-        page_bytes: 4096,
-        memory_mib: 0,
-        cpus: 1,
-        sections: &[],
-        ignore_unsupported: false,
-    };
-    let (script, _): (JobScript, _) = fio::read(&[Input::Arguments(&arguments.jobs)], &reading)?;
-    let around = Surroundings {
-        directory: "/",
-        cpus: 1,
-        seed: 1,
-        read_file: &none,
-        open_directory: &|directory| {
-            let error = std::io::ErrorKind::PermissionDenied.into();
-            Err(fio::DirectoryError { directory: directory.into(), error })
-        },
-    };
-    fio::plan(&script, &around).map(|(plan, _)| plan)
+    fio_jobs::plan(Input::Arguments(&arguments.jobs), (1, 0), 1, &|_| None).map(|(plan, ..)| plan)
 }
 
 #[cfg(test)]
