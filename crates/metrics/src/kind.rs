@@ -82,6 +82,8 @@ named! {
         BatchDelete = "batch-delete",
         /// List common prefixes of keys (S3 ListObjectsV2 with a delimiter).
         ListPrefixes = "list-prefixes",
+        /// Write at the end of a file.
+        Append = "append",
     }
 }
 

@@ -204,6 +204,7 @@ const fn traits_of(kind: OpKind) -> OpTraits {
         OpKind::Access => OpTraits { of: FILES, ..LOOKS },
         OpKind::Chmod => OpTraits { changes: OpChange::Attributes, of: FILES, ..LOOKS },
         OpKind::Truncate => OpTraits { changes: OpChange::Content, ..MAKES },
+        OpKind::Append => OpTraits { subject: OpSubject::OwnMaking, of: FILES, ..WRITES },
         // Reading a symbolic link creates one if there is none.
         OpKind::Create
         | OpKind::Remove
@@ -234,23 +235,23 @@ mod tests {
     #[test]
     fn the_table_says_of_each_operation_what_it_is() {
         use OpKind::{
-            Access, BatchDelete, Chmod, Commit, Copy, Create, Delete, Get, GetTagging, Link, List,
+            Access, Append, BatchDelete, Chmod, Commit, Copy, Create, Delete, Get, GetTagging, Link, List,
             ListPrefixes, Mkdir, Put, PutTagging, Read, Readlink, Remove, Rename, Rmdir, Stat, Symlink, Trim,
             Truncate, Write,
         };
         let own = [Truncate, Rename, Link, Symlink, Readlink, Mkdir, Rmdir];
         assert_eq!(all(OpKind::reads), [Read, Get]);
-        assert_eq!(all(OpKind::writes), [Write, Put]);
-        assert_eq!(all(OpKind::moves_bytes), [Read, Write, Put, Get]);
-        assert_eq!(all(OpKind::is_of_ranges), [Read, Write, Trim]);
+        assert_eq!(all(OpKind::writes), [Write, Put, Append]);
+        assert_eq!(all(OpKind::moves_bytes), [Read, Write, Put, Get, Append]);
+        assert_eq!(all(OpKind::is_of_ranges), [Read, Write, Trim, Append]);
         assert_eq!(all(OpKind::is_whole), [Put, Get]);
         assert_eq!(
             all(OpKind::changes_data),
-            [&[Write, Create, Remove, Put, Delete, Trim], &own[..], &[Copy, BatchDelete]].concat()
+            [&[Write, Create, Remove, Put, Delete, Trim], &own[..], &[Copy, BatchDelete, Append]].concat()
         );
         assert_eq!(
             all(OpKind::makes_or_removes),
-            [&[Create, Remove, Delete], &own[..], &[Copy, BatchDelete]].concat()
+            [&[Create, Remove, Delete], &own[..], &[Copy, BatchDelete, Append]].concat()
         );
         let data_set = [Read, Write, Commit, Stat, Get, Trim, Access, Chmod, PutTagging, GetTagging];
         assert_eq!(all(OpKind::needs_data), data_set);
@@ -258,10 +259,10 @@ mod tests {
             all(OpKind::is_for_objects),
             [Put, Get, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes]
         );
-        let files = [&[Write, Create, Commit, Remove, Trim, Access, Chmod], &own[..]].concat();
+        let files = [&[Write, Create, Commit, Remove, Trim, Access, Chmod], &own[..], &[Append]].concat();
         assert_eq!(all(OpKind::is_for_files), files);
         let files = [Read, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod];
-        assert_eq!(all(|kind| kind.traits().of.files), [&files, &own[..]].concat());
+        assert_eq!(all(|kind| kind.traits().of.files), [&files, &own[..], &[Append]].concat());
         assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod, PutTagging]);
         let objects =
             [Read, Stat, Put, Get, List, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes];

@@ -22,8 +22,8 @@ EXPERIMENT = """
 targets: {{t: {{{target}}}}}
 workloads:
   all:
-    ops: {{create: 10%, write: 5%, read: 5%, commit: 5%, stat: 5%, access: 5%, chmod: 5%, truncate: 10%, link: 10%,
-           rename: 10%, symlink: 5%, readlink: 5%, mkdir: 10%, rmdir: 4%, list: 2%, remove: 4%}}
+    ops: {{create: 10%, write: 5%, append: 5%, read: 5%, commit: 5%, stat: 5%, access: 5%, chmod: 5%, truncate: 10%,
+           link: 5%, rename: 10%, symlink: 5%, readlink: 5%, mkdir: 10%, rmdir: 4%, list: 2%, remove: 4%}}
     files: {files}
     file_size: 64KiB
     block_size: 4KiB
@@ -34,8 +34,8 @@ steady: none
 gates: [errors == 0]
 """
 OPERATIONS = (
-    "read write create commit stat remove list access chmod truncate rename link symlink readlink mkdir rmdir".split()
-)
+    "read write append create commit stat remove list access chmod truncate rename link symlink readlink mkdir rmdir"
+).split()
 
 
 def settled(ganesha: Ganesha, run: Run, version: str, least: int) -> Counter[str]:

@@ -101,7 +101,7 @@ impl FileSession {
     async fn run(&self, op: &Op) -> Result<Done, Fault> {
         match op.kind {
             OpKind::Read => operation::read(self, op).await,
-            OpKind::Write => operation::write(self, op).await,
+            OpKind::Write | OpKind::Append => operation::write(self, op).await,
             OpKind::Create => operation::create(self, op).await,
             OpKind::Commit => operation::commit(self, op).await,
             OpKind::Stat => operation::stat(self, op).await,
@@ -134,7 +134,9 @@ impl FileSession {
     fn error(&self, op: &Op, fault: Fault) -> OpError {
         let Op { kind, object, offset, len, .. } = *op;
         let range = match kind {
-            OpKind::Read | OpKind::Write | OpKind::Trim => format!(" of {len} bytes at {offset}"),
+            OpKind::Read | OpKind::Write | OpKind::Append | OpKind::Trim => {
+                format!(" of {len} bytes at {offset}")
+            }
             _ => String::new(),
         };
         let path = self.config.place.path().display();

@@ -211,7 +211,7 @@ impl Session for NfsSession {
         let mut operation = Operation::new(self, op);
         let result = match op.kind {
             OpKind::Create => operation.create().await,
-            OpKind::Write => operation.write().await,
+            OpKind::Write | OpKind::Append => operation.write().await,
             OpKind::Read => operation.read().await,
             OpKind::Commit => operation.commit().await,
             OpKind::Stat => operation.stat().await,

@@ -52,7 +52,8 @@ impl S3Session {
             | OpKind::PutTagging
             | OpKind::GetTagging
             | OpKind::BatchDelete
-            | OpKind::ListPrefixes => {
+            | OpKind::ListPrefixes
+            | OpKind::Append => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

@@ -231,7 +231,8 @@ impl S3Session {
             | OpKind::Symlink
             | OpKind::Readlink
             | OpKind::Mkdir
-            | OpKind::Rmdir => {
+            | OpKind::Rmdir
+            | OpKind::Append => {
                 Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
             }
         };

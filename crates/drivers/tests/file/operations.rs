@@ -269,6 +269,9 @@ fn names_and_attributes_are_changed_on_every_backend() {
         assert_eq!(path(1).metadata().unwrap().mode() & 0o7777, 0o644);
         perform(op(OpKind::Truncate, 1, 0, 12_345)).unwrap();
         assert_eq!(path(1).metadata().unwrap().len(), 12_345);
+        perform(op(OpKind::Truncate, 1, 0, 8192)).unwrap();
+        assert_eq!(perform(op(OpKind::Append, 1, 8192, 4096)).unwrap().bytes, 4096);
+        assert_eq!(path(1).metadata().unwrap().len(), 12_288);
         perform(of(OpKind::Link, 1).other(2)).unwrap();
         assert_eq!(path(1).metadata().unwrap().ino(), path(2).metadata().unwrap().ino());
         perform(of(OpKind::Rename, 1).other(3)).unwrap();
@@ -290,6 +293,7 @@ fn names_and_attributes_are_changed_on_every_backend() {
             (of(OpKind::Readlink, 9), ErrorKind::NotFound),
             (of(OpKind::Access, 9), ErrorKind::NotFound),
             (of(OpKind::Chmod, 9), ErrorKind::NotFound),
+            (op(OpKind::Append, 9, 0, 4096), ErrorKind::NotFound),
         ] {
             let error = perform(refused).unwrap_err();
             assert_eq!(error.kind, kind, "{error}");

@@ -13,7 +13,7 @@ use crate::support::{context, on_both, op, perform};
 use crate::v41::{LIMIT, driver, first, open};
 
 /// Every operation, in an order in which each finds what it needs.
-fn all() -> [Op; 18] {
+fn all() -> [Op; 19] {
     let of = |kind, object| op(kind, 0, object, 0, 0);
     [
         of(OpKind::Create, 1),
@@ -24,6 +24,7 @@ fn all() -> [Op; 18] {
         of(OpKind::Access, 1),
         of(OpKind::Chmod, 1),
         op(OpKind::Truncate, 0, 1, 0, 5000),
+        op(OpKind::Append, 0, 1, 5000, 700),
         of(OpKind::Link, 1).other(2),
         of(OpKind::Rename, 1).other(3),
         of(OpKind::Symlink, 4).other(3),
@@ -74,8 +75,8 @@ fn every_operation_is_one_compound_named_by_what_it_does() {
         let reactor = Reactor::open(choice).unwrap();
         let session = open(&reactor, &driver, &context(1));
         let names = [
-            Open, Write, Commit, Read, Getattr, Access, Setattr, Setattr, Link, Rename, Create, Readlink,
-            Create, Readdir, Remove, Remove, Remove, Remove,
+            Open, Write, Commit, Read, Getattr, Access, Setattr, Setattr, Write, Link, Rename, Create,
+            Readlink, Create, Readdir, Remove, Remove, Remove, Remove,
         ];
         for ((kind, calls), name) in costs(&reactor, &server, &session).into_iter().zip(names) {
             match kind {

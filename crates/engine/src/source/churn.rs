@@ -143,15 +143,25 @@ impl Churn {
     pub(crate) fn renamed_one(&mut self, error: Option<ErrorKind>) {
         use ErrorKind::{AccessDenied, AlreadyExists, NoSpace, NotFound, ReadOnly, Rejected};
         match error {
-            Some(NotFound) if !self.moving => self.oldest += 1,
+            Some(NotFound) if !self.moving => self.oldest_is_gone(),
+            // Either the attempt to rename it had succeeded, or one to remove it: the next one may exist.
+            Some(NotFound) if self.leaving > 0 => {
+                self.oldest_is_gone();
+                self.moving = false;
+            }
             None | Some(NotFound) => {
-                self.oldest += 1;
+                self.oldest_is_gone();
                 self.next += 1;
                 (self.doubt, self.moving) = (false, false);
             }
             Some(AccessDenied | AlreadyExists | NoSpace | ReadOnly | Rejected) => {}
             Some(_) => self.moving = true,
         }
+    }
+
+    fn oldest_is_gone(&mut self) {
+        self.oldest += 1;
+        self.leaving = self.leaving.saturating_sub(1);
     }
 
     /// What is left, including anything in doubt; `full` if the objects have their whole size.

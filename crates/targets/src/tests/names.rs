@@ -2,8 +2,9 @@
 
 use super::*;
 
-const OPS: [(OpKind, f64); 13] = [
-    (OpKind::Create, 0.2),
+const OPS: [(OpKind, f64); 14] = [
+    (OpKind::Create, 0.17),
+    (OpKind::Append, 0.03),
     (OpKind::Remove, 0.1),
     (OpKind::Rename, 0.1),
     (OpKind::Link, 0.1),
@@ -26,7 +27,7 @@ fn load(opened: &Opened, workload: &Workload) -> StageResult {
         data_set: opened.data_set(workload),
         ops: workload.ops.clone(),
         access: workload.access(),
-        block_sizes: Vec::new(),
+        block_sizes: workload.block_sizes().to_vec(),
         fsync_every: 0,
         batch_size: 10,
         think: None,
@@ -132,6 +133,7 @@ fn costs(mixed: &StageResult) {
         (OpKind::Readlink, Readlink),
         (OpKind::Truncate, Setattr),
         (OpKind::Chmod, Setattr),
+        (OpKind::Append, RpcKind::Write),
         (OpKind::Link, RpcKind::Link),
     ] {
         assert_eq!(calls(kind, procedure), of(kind).ok, "{kind}");
@@ -169,6 +171,7 @@ fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
         (OpKind::List, 1),
         (OpKind::Stat, 2),
         (OpKind::Chmod, 2),
+        (OpKind::Append, 2),
         (OpKind::Readlink, 2),
         // The file, and the directory of its new name.
         (OpKind::Link, 3),
@@ -178,4 +181,46 @@ fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
         assert_eq!(lookup.unwrap().calls, lookups * stats.ok, "{kind}");
     }
     opened.remove_all().unwrap();
+}
+
+/// Each of the 8 lanes fills one file, empties it, and begins again.
+fn appends(opened: &Opened) {
+    const LANES: u64 = 8;
+    let workload = workload(&[(OpKind::Append, 1.0)]);
+    opened.prepare().unwrap();
+    let mix = Mix {
+        data_set: opened.data_set(&workload),
+        ops: workload.ops.clone(),
+        access: workload.access(),
+        block_sizes: workload.block_sizes().to_vec(),
+        fsync_every: 3,
+        batch_size: 10,
+        think: None,
+        verify: false,
+        generation: 1,
+        seed: 3,
+    };
+    let mixed = stage(opened, &workload, Load::Mix(mix), StopRule::Ops(1000), Sink::Buffer);
+    assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
+    let done = |kind| mixed.total.op(kind).map_or(0, |stats| stats.ok);
+    let (appended, emptied) = (done(OpKind::Append), done(OpKind::Truncate));
+    assert_eq!(done(OpKind::Create), LANES);
+    assert_eq!(mixed.total.bytes(), appended * 4096);
+    assert!(emptied > 2 * LANES && done(OpKind::Commit) > appended / 4, "{emptied}");
+    // What is there is what was appended since a file was last emptied.
+    let mut sizes = Vec::new();
+    assert!(opened.items(&mut |object, bytes| sizes.push((object, bytes))).unwrap());
+    assert_eq!(sizes.len() as u64, LANES);
+    assert_eq!(sizes.iter().map(|(_, bytes)| bytes).sum::<u64>(), appended * 4096 - emptied * (64 << 10));
+    opened.remove_all().unwrap();
+}
+
+#[test]
+fn appended_bytes_are_in_the_files() {
+    let (directory, _, run) = run();
+    let url = format!("file://{}", directory.path().display());
+    appends(&open(&target(&url, &[]), &workload(&[(OpKind::Append, 1.0)]), &options(&run)).unwrap());
+    let array = Provisioned::start(directory.path());
+    appends(&open(&array.nfs(), &workload(&[(OpKind::Append, 1.0)]), &options(&run)).unwrap());
+    assert!(run.remaining().is_empty());
 }
