@@ -84,6 +84,8 @@ named! {
         ListPrefixes = "list-prefixes",
         /// Write at the end of a file.
         Append = "append",
+        /// List names without attributes (NFS READDIR).
+        Readdir = "readdir",
     }
 }
 

@@ -197,6 +197,9 @@ const fn traits_of(kind: OpKind) -> OpTraits {
         OpKind::List => {
             OpTraits { extent: OpExtent::Names, subject: OpSubject::Nothing, of: FILES_AND_OBJECTS, ..LOOKS }
         }
+        OpKind::Readdir => {
+            OpTraits { extent: OpExtent::Names, subject: OpSubject::Nothing, of: FILES, ..LOOKS }
+        }
         OpKind::ListPrefixes => {
             OpTraits { extent: OpExtent::Names, subject: OpSubject::Nothing, of: OBJECTS, ..LOOKS }
         }
@@ -236,8 +239,8 @@ mod tests {
     fn the_table_says_of_each_operation_what_it_is() {
         use OpKind::{
             Access, Append, BatchDelete, Chmod, Commit, Copy, Create, Delete, Get, GetTagging, Link, List,
-            ListPrefixes, Mkdir, Put, PutTagging, Read, Readlink, Remove, Rename, Rmdir, Stat, Symlink, Trim,
-            Truncate, Write,
+            ListPrefixes, Mkdir, Put, PutTagging, Read, Readdir, Readlink, Remove, Rename, Rmdir, Stat,
+            Symlink, Trim, Truncate, Write,
         };
         let own = [Truncate, Rename, Link, Symlink, Readlink, Mkdir, Rmdir];
         assert_eq!(all(OpKind::reads), [Read, Get]);
@@ -259,10 +262,11 @@ mod tests {
             all(OpKind::is_for_objects),
             [Put, Get, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes]
         );
-        let files = [&[Write, Create, Commit, Remove, Trim, Access, Chmod], &own[..], &[Append]].concat();
+        let files =
+            [&[Write, Create, Commit, Remove, Trim, Access, Chmod], &own[..], &[Append, Readdir]].concat();
         assert_eq!(all(OpKind::is_for_files), files);
         let files = [Read, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod];
-        assert_eq!(all(|kind| kind.traits().of.files), [&files, &own[..], &[Append]].concat());
+        assert_eq!(all(|kind| kind.traits().of.files), [&files, &own[..], &[Append, Readdir]].concat());
         assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod, PutTagging]);
         let objects =
             [Read, Stat, Put, Get, List, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes];

@@ -23,7 +23,8 @@ targets: {{t: {{{target}}}}}
 workloads:
   all:
     ops: {{create: 10%, write: 5%, append: 5%, read: 5%, commit: 5%, stat: 5%, access: 5%, chmod: 5%, truncate: 10%,
-           link: 5%, rename: 10%, symlink: 5%, readlink: 5%, mkdir: 10%, rmdir: 4%, list: 2%, remove: 4%}}
+           link: 5%, rename: 10%, symlink: 5%, readlink: 5%, mkdir: 10%, rmdir: 3%, list: 2%, readdir: 1%,
+           remove: 4%}}
     files: {files}
     file_size: 64KiB
     block_size: 4KiB
@@ -34,7 +35,8 @@ steady: none
 gates: [errors == 0]
 """
 OPERATIONS = (
-    "read write append create commit stat remove list access chmod truncate rename link symlink readlink mkdir rmdir"
+    "read write append create commit stat remove list readdir access chmod truncate rename link symlink readlink mkdir"
+    " rmdir"
 ).split()
 
 

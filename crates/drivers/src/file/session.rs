@@ -106,7 +106,7 @@ impl FileSession {
             OpKind::Commit => operation::commit(self, op).await,
             OpKind::Stat => operation::stat(self, op).await,
             OpKind::Remove => operation::remove(self, op).await,
-            OpKind::List => operation::list(self, op).await,
+            OpKind::List | OpKind::Readdir => operation::list(self, op).await,
             OpKind::Trim => operation::trim(self, op).await,
             OpKind::Access => metadata::access(self, op).await,
             OpKind::Chmod => metadata::chmod(self, op).await,
@@ -141,7 +141,9 @@ impl FileSession {
         };
         let path = self.config.place.path().display();
         let file = match &self.config.place {
-            Place::Directory(_) if kind != OpKind::List => format!("{path}/{object:016x}"),
+            Place::Directory(_) if !matches!(kind, OpKind::List | OpKind::Readdir) => {
+                format!("{path}/{object:016x}")
+            }
             Place::Named(named) => named.path_of(object).display().to_string(),
             _ => path.to_string(),
         };

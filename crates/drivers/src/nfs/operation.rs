@@ -2,14 +2,12 @@
 
 use metrics::{ErrorKind, ProcedureStats};
 use wire::nfs3::{
-    CommitArgs, CreateArgs, CreateHow, DirArgs, FileHandle, Name, Procedure, ReaddirplusArgs, SetAttributes,
-    Status,
+    CommitArgs, CreateArgs, CreateHow, DirArgs, FileHandle, Name, Procedure, SetAttributes, Status,
 };
 
-use super::calls::{Call, Commit, Create, Getattr, Listed, Read, Readdirplus, Remove, Write};
-use super::connection::{Connection, LISTING_BYTES};
+use super::calls::{Call, Commit, Create, Getattr, Read, Remove, Write};
+use super::connection::Connection;
 use super::errors::{advice, kind_of};
-use super::lane::LaneListing;
 use super::later::{Later, asks_for_later};
 use super::procedures::rpc_kind;
 use super::session::NfsSession;
@@ -77,7 +75,7 @@ impl<'a> Operation<'a> {
             _ => String::new(),
         };
         let file = match fault.procedure {
-            Procedure::Readdirplus => String::new(),
+            Procedure::Readdir | Procedure::Readdirplus => String::new(),
             _ => match &self.session.named {
                 Some(named) => format!("/{}", named.path(*object)),
                 None => format!("/{object:016x}"),
@@ -277,25 +275,6 @@ impl<'a> Operation<'a> {
             Err(fault) if !(fault.repeated && fault.status == Some(Status::NOENT)) => Err(fault),
             _ => Ok(()),
         }
-    }
-
-    /// Fetches one page of our directory: continues where the lane's last one ended, and restarts after the end.
-    pub(super) async fn list(&mut self) -> Result<(), Fault> {
-        let listing = &self.session.lanes[self.op.lane as usize].listing;
-        let LaneListing { cookie, verifier } = listing.get();
-        let arguments = ReaddirplusArgs {
-            directory: self.own_directory().await?,
-            cookie,
-            verifier,
-            dir_count: LISTING_BYTES / 4,
-            max_count: LISTING_BYTES,
-        };
-        listing.set(LaneListing::default());
-        let Listed { entries, cookie, verifier, eof } = self.call(Readdirplus, &arguments).await?;
-        if !eof && entries > 0 {
-            listing.set(LaneListing { cookie, verifier });
-        }
-        Ok(())
     }
 
     pub(super) fn fault(&self, procedure: Procedure, kind: ErrorKind, text: String) -> Fault {

@@ -60,6 +60,8 @@ pub struct NfsSession {
 #[derive(Default)]
 pub(super) struct Lane {
     pub(super) listing: Cell<LaneListing>,
+    /// That of names alone: a cookie is valid for the procedure that returned it.
+    pub(super) names: Cell<LaneListing>,
     /// The path of a named file.
     pub(super) path: Cell<String>,
     /// A block that arrives by several READs and is verified as a whole.
@@ -217,6 +219,7 @@ impl Session for NfsSession {
             OpKind::Stat => operation.stat().await,
             OpKind::Remove => operation.remove().await,
             OpKind::List => operation.list().await,
+            OpKind::Readdir => operation.readdir().await,
             OpKind::Access => operation.access().await,
             OpKind::Chmod => operation.chmod().await,
             OpKind::Truncate => operation.truncate().await,

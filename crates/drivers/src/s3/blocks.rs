@@ -53,7 +53,8 @@ impl S3Session {
             | OpKind::GetTagging
             | OpKind::BatchDelete
             | OpKind::ListPrefixes
-            | OpKind::Append => {
+            | OpKind::Append
+            | OpKind::Readdir => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

@@ -232,7 +232,8 @@ impl S3Session {
             | OpKind::Readlink
             | OpKind::Mkdir
             | OpKind::Rmdir
-            | OpKind::Append => {
+            | OpKind::Append
+            | OpKind::Readdir => {
                 Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
             }
         };

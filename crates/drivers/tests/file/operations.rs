@@ -34,6 +34,7 @@ fn a_file_is_made_written_read_looked_at_and_removed() {
             }
             perform(reactor, session, &op(OpKind::Stat, object, 0, 0)).unwrap();
             perform(reactor, session, &op(OpKind::List, 0, 0, 0)).unwrap();
+            perform(reactor, session, &op(OpKind::Readdir, 0, 0, 0)).unwrap();
             perform(reactor, session, &op(OpKind::Remove, object, 0, 0)).unwrap();
             assert!(!name.exists());
             for kind in [OpKind::Read, OpKind::Write, OpKind::Stat, OpKind::Remove, OpKind::Commit] {
@@ -213,7 +214,7 @@ fn a_file_is_used_like_a_device_and_keeps_its_size() {
             let beyond = perform(&reactor, &session, &op(OpKind::Write, 0, 1 << 20, 4096)).unwrap_err();
             assert_eq!(beyond.kind, ErrorKind::Length);
             assert!(beyond.detail.contains("the device ends at 1048576"), "{beyond}");
-            for kind in [OpKind::Create, OpKind::Remove, OpKind::List, OpKind::Put] {
+            for kind in [OpKind::Create, OpKind::Remove, OpKind::List, OpKind::Readdir, OpKind::Put] {
                 let refused = perform(&reactor, &session, &op(kind, 0, 0, 0)).unwrap_err();
                 assert_eq!(refused.kind, ErrorKind::Rejected);
             }

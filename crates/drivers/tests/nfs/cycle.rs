@@ -37,7 +37,10 @@ fn whole_cycle(reactor: &Reactor, server: &Server, connections: u32) {
         let node = nodes.values().find(|node| node.name == format!("{object:016x}")).unwrap();
         assert!(node.data == expected, "object {object} was written as its payload says");
     }
-    assert_eq!(perform(reactor, &session, op(OpKind::List, 0, 0, 0, 0)).unwrap().rpcs, 1);
+    for (kind, procedure) in [(OpKind::List, Procedure::Readdirplus), (OpKind::Readdir, Procedure::Readdir)] {
+        assert_eq!(perform(reactor, &session, op(kind, 0, 0, 0, 0)).unwrap().rpcs, 1);
+        assert_eq!(server.count(procedure), 1, "{kind}");
+    }
     let facts = session.facts();
     assert_eq!(facts.connections.len(), connections as usize);
     assert!(facts.connections.iter().all(|c| c.mss_bytes > 0 && c.remote == server.address));
@@ -135,6 +138,23 @@ fn another_object_costs_a_lookup() {
     assert_eq!(server.count(Procedure::Getattr), 1);
 }
 
+/// The server returns 100 entries at a time.
+#[test]
+fn names_have_a_position_of_their_own() {
+    let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
+    let server = Server::start(obedient);
+    (0..250).for_each(|object| add_file(&server, object, 0));
+    let session = open(&reactor, &server, &context(1));
+    // Three pages of names, then the first again; a page with attributes between them changes nothing.
+    for _ in 0..4 {
+        for kind in [OpKind::Readdir, OpKind::List] {
+            perform(&reactor, &session, op(kind, 0, 0, 0, 0)).unwrap();
+        }
+    }
+    let cookies = server.state.names_from.lock().unwrap().clone();
+    assert!(matches!(cookies[..], [0, second, third, 0] if second > 0 && third > second), "{cookies:?}");
+}
+
 #[test]
 fn steady_operations_do_not_allocate() {
     on_both(|choice| {
@@ -147,11 +167,12 @@ fn steady_operations_do_not_allocate() {
                 for (kind, len) in [(OpKind::Stat, 0), (OpKind::Read, 65_536), (OpKind::Write, 65_536)] {
                     perform(&reactor, &session, op(kind, 0, 0, 0, len)).unwrap();
                 }
+                perform(&reactor, &session, op(OpKind::Readdir, 0, 0, 0, 0)).unwrap();
                 perform(&reactor, &session, op(OpKind::Commit, 0, 0, 0, 0)).unwrap();
             }
         };
         round(50);
         let ((), seen) = allocated(|| round(250));
-        assert!(seen.calls < 50, "{} allocations in 1000 operations", seen.calls);
+        assert!(seen.calls < 50, "{} allocations in 1250 operations", seen.calls);
     });
 }

@@ -13,7 +13,7 @@ use crate::support::{context, on_both, op, perform};
 use crate::v41::{LIMIT, driver, first, open};
 
 /// Every operation, in an order in which each finds what it needs.
-fn all() -> [Op; 19] {
+fn all() -> [Op; 20] {
     let of = |kind, object| op(kind, 0, object, 0, 0);
     [
         of(OpKind::Create, 1),
@@ -31,6 +31,7 @@ fn all() -> [Op; 19] {
         of(OpKind::Readlink, 4),
         of(OpKind::Mkdir, 5),
         of(OpKind::List, 0),
+        of(OpKind::Readdir, 0),
         of(OpKind::Rmdir, 5),
         of(OpKind::Remove, 4),
         of(OpKind::Remove, 3),
@@ -76,7 +77,7 @@ fn every_operation_is_one_compound_named_by_what_it_does() {
         let session = open(&reactor, &driver, &context(1));
         let names = [
             Open, Write, Commit, Read, Getattr, Access, Setattr, Setattr, Write, Link, Rename, Create,
-            Readlink, Create, Readdir, Remove, Remove, Remove, Remove,
+            Readlink, Create, Readdir, Readdir, Remove, Remove, Remove, Remove,
         ];
         for ((kind, calls), name) in costs(&reactor, &server, &session).into_iter().zip(names) {
             match kind {
@@ -104,7 +105,7 @@ fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
         let lookups = match kind {
             OpKind::Link => 3,
             OpKind::Create | OpKind::Rename | OpKind::Symlink | OpKind::Mkdir | OpKind::Rmdir => 1,
-            OpKind::List | OpKind::Remove => 1,
+            OpKind::List | OpKind::Readdir | OpKind::Remove => 1,
             _ => 2,
         };
         assert_eq!(calls[0], (RpcKind::Lookup, lookups), "{kind}");

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const OPS: [(OpKind, f64); 14] = [
+const OPS: [(OpKind, f64); 15] = [
     (OpKind::Create, 0.17),
     (OpKind::Append, 0.03),
     (OpKind::Remove, 0.1),
@@ -15,8 +15,9 @@ const OPS: [(OpKind, f64); 14] = [
     (OpKind::Truncate, 0.05),
     (OpKind::Stat, 0.05),
     (OpKind::Access, 0.05),
-    (OpKind::Chmod, 0.03),
+    (OpKind::Chmod, 0.02),
     (OpKind::List, 0.02),
+    (OpKind::Readdir, 0.01),
 ];
 
 /// Runs all of them; nothing may fail.
@@ -134,6 +135,8 @@ fn costs(mixed: &StageResult) {
         (OpKind::Truncate, Setattr),
         (OpKind::Chmod, Setattr),
         (OpKind::Append, RpcKind::Write),
+        (OpKind::List, RpcKind::Readdirplus),
+        (OpKind::Readdir, RpcKind::Readdir),
         (OpKind::Link, RpcKind::Link),
     ] {
         assert_eq!(calls(kind, procedure), of(kind).ok, "{kind}");
@@ -169,6 +172,7 @@ fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
         (OpKind::Rename, 1),
         (OpKind::Mkdir, 1),
         (OpKind::List, 1),
+        (OpKind::Readdir, 1),
         (OpKind::Stat, 2),
         (OpKind::Chmod, 2),
         (OpKind::Append, 2),
