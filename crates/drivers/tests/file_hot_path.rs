@@ -56,6 +56,8 @@ fn warm_operations_allocate_nothing() {
                             OpKind::Read,
                             OpKind::Stat,
                             OpKind::Trim,
+                            OpKind::Setxattr,
+                            OpKind::Getxattr,
                             OpKind::Write,
                         ] {
                             session.perform(&op(kind, object)).await.unwrap();

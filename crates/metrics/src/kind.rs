@@ -86,6 +86,10 @@ named! {
         Append = "append",
         /// List names without attributes (NFS READDIR).
         Readdir = "readdir",
+        /// Set a file's extended attribute.
+        Setxattr = "setxattr",
+        /// Read a file's extended attribute.
+        Getxattr = "getxattr",
     }
 }
 

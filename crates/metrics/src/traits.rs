@@ -204,8 +204,8 @@ const fn traits_of(kind: OpKind) -> OpTraits {
             OpTraits { extent: OpExtent::Names, subject: OpSubject::Nothing, of: OBJECTS, ..LOOKS }
         }
         OpKind::Commit => OpTraits { changes: OpChange::Durability, of: FILES_AND_DEVICE, ..LOOKS },
-        OpKind::Access => OpTraits { of: FILES, ..LOOKS },
-        OpKind::Chmod => OpTraits { changes: OpChange::Attributes, of: FILES, ..LOOKS },
+        OpKind::Access | OpKind::Getxattr => OpTraits { of: FILES, ..LOOKS },
+        OpKind::Chmod | OpKind::Setxattr => OpTraits { changes: OpChange::Attributes, of: FILES, ..LOOKS },
         OpKind::Truncate => OpTraits { changes: OpChange::Content, ..MAKES },
         OpKind::Append => OpTraits { subject: OpSubject::OwnMaking, of: FILES, ..WRITES },
         // Reading a symbolic link creates one if there is none.
@@ -238,9 +238,9 @@ mod tests {
     #[test]
     fn the_table_says_of_each_operation_what_it_is() {
         use OpKind::{
-            Access, Append, BatchDelete, Chmod, Commit, Copy, Create, Delete, Get, GetTagging, Link, List,
-            ListPrefixes, Mkdir, Put, PutTagging, Read, Readdir, Readlink, Remove, Rename, Rmdir, Stat,
-            Symlink, Trim, Truncate, Write,
+            Access, Append, BatchDelete, Chmod, Commit, Copy, Create, Delete, Get, GetTagging, Getxattr,
+            Link, List, ListPrefixes, Mkdir, Put, PutTagging, Read, Readdir, Readlink, Remove, Rename, Rmdir,
+            Setxattr, Stat, Symlink, Trim, Truncate, Write,
         };
         let own = [Truncate, Rename, Link, Symlink, Readlink, Mkdir, Rmdir];
         assert_eq!(all(OpKind::reads), [Read, Get]);
@@ -256,18 +256,26 @@ mod tests {
             all(OpKind::makes_or_removes),
             [&[Create, Remove, Delete], &own[..], &[Copy, BatchDelete, Append]].concat()
         );
-        let data_set = [Read, Write, Commit, Stat, Get, Trim, Access, Chmod, PutTagging, GetTagging];
+        let data_set =
+            [Read, Write, Commit, Stat, Get, Trim, Access, Chmod, PutTagging, GetTagging, Setxattr, Getxattr];
         assert_eq!(all(OpKind::needs_data), data_set);
         assert_eq!(
             all(OpKind::is_for_objects),
             [Put, Get, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes]
         );
-        let files =
-            [&[Write, Create, Commit, Remove, Trim, Access, Chmod], &own[..], &[Append, Readdir]].concat();
+        let files = [
+            &[Write, Create, Commit, Remove, Trim, Access, Chmod],
+            &own[..],
+            &[Append, Readdir, Setxattr, Getxattr],
+        ]
+        .concat();
         assert_eq!(all(OpKind::is_for_files), files);
         let files = [Read, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod];
-        assert_eq!(all(|kind| kind.traits().of.files), [&files, &own[..], &[Append, Readdir]].concat());
-        assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod, PutTagging]);
+        assert_eq!(
+            all(|kind| kind.traits().of.files),
+            [&files, &own[..], &[Append, Readdir, Setxattr, Getxattr]].concat()
+        );
+        assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod, PutTagging, Setxattr]);
         let objects =
             [Read, Stat, Put, Get, List, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes];
         assert_eq!(all(|kind| kind.traits().of.objects), objects);

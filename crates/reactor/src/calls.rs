@@ -45,6 +45,10 @@ pub(crate) enum Call {
     SetMode { directory: RawFd, path: *const libc::c_char, mode: libc::mode_t },
     /// ftruncate(2).
     SetLength { fd: RawFd, len: u64 },
+    /// fsetxattr(2).
+    SetXattr { fd: RawFd, name: *const libc::c_char, value: *const u8, len: usize },
+    /// fgetxattr(2).
+    GetXattr { fd: RawFd, name: *const libc::c_char, into: *mut u8, len: usize },
     /// getdents64(2).
     Entries { fd: RawFd, start: *mut u8, len: usize },
 }
@@ -105,6 +109,10 @@ impl Call {
                 Call::Access { directory, path, mode } => libc::faccessat(directory, path, mode, 0).into(),
                 Call::SetMode { directory, path, mode } => libc::fchmodat(directory, path, mode, 0).into(),
                 Call::SetLength { fd, len } => libc::ftruncate64(fd, len as i64).into(),
+                Call::SetXattr { fd, name, value, len } => {
+                    libc::fsetxattr(fd, name, value.cast(), len, 0).into()
+                }
+                Call::GetXattr { fd, name, into, len } => libc::fgetxattr(fd, name, into.cast(), len) as i64,
                 Call::Entries { fd, start, len } => libc::syscall(libc::SYS_getdents64, fd, start, len),
             }
         }

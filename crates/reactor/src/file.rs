@@ -5,6 +5,7 @@
 //! a ring.
 
 mod set_len;
+mod xattr;
 
 use std::cell::Cell;
 use std::io;

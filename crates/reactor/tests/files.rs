@@ -310,3 +310,28 @@ fn a_file_is_made_when_it_is_missing_and_kept_when_it_is_there() {
         });
     });
 }
+
+#[test]
+fn extended_attributes_are_kept() {
+    const NAME: &std::ffi::CStr = c"user.test";
+    on_all(|reactor, place| {
+        reactor.block_on(async {
+            let directory = reactor.directory(place).unwrap();
+            let (file, mut buffer) = directory.open_file(name(reactor, "one"), NEW).await;
+            let file = file.unwrap();
+            let (read, back) = file.xattr(NAME, buffer).await;
+            assert_eq!(read.unwrap_err().raw_os_error(), Some(libc::ENODATA));
+            buffer = back;
+            for value in [&b"first"[..], b"the second"] {
+                buffer[..value.len()].copy_from_slice(value);
+                let set;
+                (set, buffer) = file.set_xattr(NAME, buffer, value.len()).await;
+                set.unwrap();
+                buffer.fill(0);
+                let read;
+                (read, buffer) = file.xattr(NAME, buffer).await;
+                assert_eq!(&buffer[..read.unwrap()], value);
+            }
+        });
+    });
+}

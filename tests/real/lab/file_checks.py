@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .blocks import fill, image, loop, mounted, small_disk, truncate_behind
+from .blocks import fill, image, loop, mounted, ramfs, small_disk, truncate_behind
 from .lab import Lab
 from .manometer import Manometer, Outcome, Run
 from .place import Place
@@ -173,10 +173,28 @@ def vanished_files(lab: Lab, report: Report) -> None:
         report.equal("the rest is cleaned up", list(target.iterdir()), [])
 
 
+def without_attributes(lab: Lab, report: Report) -> None:
+    """A file system without extended attributes is refused, whether it has unnamed files (ramfs) or not (FAT)."""
+    with started(lab) as (directory, manometer), loop(image(directory / "fat.img", 64)) as device:
+        run(["mkfs.vfat", str(device)])
+        with mounted(device, directory / "fat") as fat, ramfs(directory / "ram") as ram:
+            for path in (fat, ram):
+                outcome = start(manometer, f"file://{path}", "ops: {setxattr: 50%, getxattr: 50%}").finish()
+                report.check(f"{path.name}: refused", outcome.code != 0, outcome.stdout[-500:])
+                said = outcome.stderr + outcome.stdout
+                report.contains(f"{path.name}: says why", said, [str(path), "has no extended attributes of users"])
+                report.equal(f"{path.name}: nothing is left", list(path.iterdir()), [])
+        with small_disk(directory, 64) as path:
+            workload = "ops: {setxattr: 50%, getxattr: 50%}, files: 10, file_size: 4KiB"
+            outcome = start(manometer, f"file://{path}", workload).finish()
+            report.equal("on ext4 all succeed", (outcome.code, result(outcome)["total"]["failed"]), (0, 0))
+
+
 SCENARIOS: dict[str, Scenario] = {
     "file-guard": guarded_devices,
     "file-mounted": mounted_device,
     "file-eio": device_errors,
     "file-full": full_disk,
     "file-vanished": vanished_files,
+    "file-attributes": without_attributes,
 }

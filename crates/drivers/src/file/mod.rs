@@ -9,6 +9,7 @@
 //! | stat | statx(2) by name | its size |
 //! | remove | unlinkat(2) | – |
 //! | list | one page of the directory | – |
+//! | setxattr, getxattr | fsetxattr(2), fgetxattr(2) | – |
 //! | trim | a hole (`FALLOC_FL_PUNCH_HOLE`) | `BLKDISCARD`, or a hole in a file |
 //!
 //! Only files with our names in a directory with our mark are removed. A device is written only after
@@ -31,6 +32,7 @@ mod names;
 mod operation;
 mod session;
 mod signatures;
+mod xattr;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -15,7 +15,7 @@ use super::cache::Cache;
 use super::config::{FileConfig, Place};
 use super::errors::{kind_of, words};
 use super::operation::{self, Fault};
-use super::{FileDriver, devices, facts, metadata, named};
+use super::{FileDriver, devices, facts, metadata, named, xattr};
 use crate::deadlines::TimeLimits;
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
 
@@ -117,6 +117,8 @@ impl FileSession {
             OpKind::Readlink => metadata::readlink(self, op).await,
             OpKind::Mkdir => metadata::mkdir(self, op).await,
             OpKind::Rmdir => metadata::rmdir(self, op).await,
+            OpKind::Setxattr => xattr::set(self, op).await,
+            OpKind::Getxattr => xattr::get(self, op).await,
             OpKind::Put
             | OpKind::Get
             | OpKind::Delete

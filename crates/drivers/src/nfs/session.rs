@@ -237,7 +237,9 @@ impl Session for NfsSession {
             | OpKind::PutTagging
             | OpKind::GetTagging
             | OpKind::BatchDelete
-            | OpKind::ListPrefixes => {
+            | OpKind::ListPrefixes
+            | OpKind::Setxattr
+            | OpKind::Getxattr => {
                 let text = format!("NFS has no operation \"{}\"", op.kind);
                 return Err(OpError::new(ErrorKind::Rejected, text));
             }

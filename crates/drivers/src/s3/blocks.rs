@@ -54,7 +54,9 @@ impl S3Session {
             | OpKind::BatchDelete
             | OpKind::ListPrefixes
             | OpKind::Append
-            | OpKind::Readdir => {
+            | OpKind::Readdir
+            | OpKind::Setxattr
+            | OpKind::Getxattr => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

@@ -233,7 +233,9 @@ impl S3Session {
             | OpKind::Mkdir
             | OpKind::Rmdir
             | OpKind::Append
-            | OpKind::Readdir => {
+            | OpKind::Readdir
+            | OpKind::Setxattr
+            | OpKind::Getxattr => {
                 Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
             }
         };

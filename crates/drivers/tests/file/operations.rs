@@ -214,7 +214,7 @@ fn a_file_is_used_like_a_device_and_keeps_its_size() {
             let beyond = perform(&reactor, &session, &op(OpKind::Write, 0, 1 << 20, 4096)).unwrap_err();
             assert_eq!(beyond.kind, ErrorKind::Length);
             assert!(beyond.detail.contains("the device ends at 1048576"), "{beyond}");
-            for kind in [OpKind::Create, OpKind::Remove, OpKind::List, OpKind::Readdir, OpKind::Put] {
+            for kind in [OpKind::Create, OpKind::Remove, OpKind::List, OpKind::Setxattr, OpKind::Put] {
                 let refused = perform(&reactor, &session, &op(kind, 0, 0, 0)).unwrap_err();
                 assert_eq!(refused.kind, ErrorKind::Rejected);
             }
@@ -273,6 +273,21 @@ fn names_and_attributes_are_changed_on_every_backend() {
         perform(op(OpKind::Truncate, 1, 0, 8192)).unwrap();
         assert_eq!(perform(op(OpKind::Append, 1, 8192, 4096)).unwrap().bytes, 4096);
         assert_eq!(path(1).metadata().unwrap().len(), 12_288);
+        perform(of(OpKind::Getxattr, 1)).unwrap();
+        perform(of(OpKind::Setxattr, 1)).unwrap();
+        perform(of(OpKind::Getxattr, 1)).unwrap();
+        let attribute = || {
+            let mut value = [0; 64];
+            let len = rustix::fs::getxattr(path(1), "user.manometer", &mut value).unwrap();
+            String::from_utf8(value[..len].to_vec()).unwrap()
+        };
+        let first = attribute();
+        assert!(first.len() == 32 && first.starts_with(&format!("{:016x}", 1)), "{first}");
+        perform(of(OpKind::Setxattr, 1)).unwrap();
+        assert_ne!(attribute(), first, "each set changes something");
+        let flags = rustix::fs::XattrFlags::empty();
+        rustix::fs::setxattr(path(1), "user.manometer", &[b'0'; 32], flags).unwrap();
+        assert_eq!(perform(of(OpKind::Getxattr, 1)).unwrap_err().kind, ErrorKind::Corrupt);
         perform(of(OpKind::Link, 1).other(2)).unwrap();
         assert_eq!(path(1).metadata().unwrap().ino(), path(2).metadata().unwrap().ino());
         perform(of(OpKind::Rename, 1).other(3)).unwrap();
@@ -294,6 +309,8 @@ fn names_and_attributes_are_changed_on_every_backend() {
             (of(OpKind::Readlink, 9), ErrorKind::NotFound),
             (of(OpKind::Access, 9), ErrorKind::NotFound),
             (of(OpKind::Chmod, 9), ErrorKind::NotFound),
+            (of(OpKind::Setxattr, 9), ErrorKind::NotFound),
+            (of(OpKind::Getxattr, 9), ErrorKind::NotFound),
             (op(OpKind::Append, 9, 0, 4096), ErrorKind::NotFound),
         ] {
             let error = perform(refused).unwrap_err();

@@ -228,3 +228,36 @@ fn appended_bytes_are_in_the_files() {
     appends(&open(&array.nfs(), &workload(&[(OpKind::Append, 1.0)]), &options(&run)).unwrap());
     assert!(run.remaining().is_empty());
 }
+
+#[test]
+fn attributes_stay_with_their_files() {
+    let (directory, _, run) = run();
+    let url = format!("file://{}", directory.path().display());
+    let workload = workload(&[(OpKind::Setxattr, 0.5), (OpKind::Getxattr, 0.5)]);
+    let opened = open(&target(&url, &[]), &workload, &options(&run)).unwrap();
+    assert!(opened.look(true).findings.is_empty());
+    opened.prepare().unwrap();
+    fill(&opened, &workload, 1);
+    let mix = Mix {
+        data_set: opened.data_set(&workload),
+        ops: workload.ops.clone(),
+        access: workload.access(),
+        block_sizes: Vec::new(),
+        fsync_every: 0,
+        batch_size: 10,
+        think: None,
+        verify: false,
+        generation: 1,
+        seed: 3,
+    };
+    let mixed = stage(&opened, &workload, Load::Mix(mix), StopRule::Ops(1000), Sink::Buffer);
+    assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
+    assert!(workload.ops.iter().all(|op| mixed.total.op(op.op).unwrap().ok > 400));
+    for object in 0..8 {
+        let mut value = [0; 64];
+        let len =
+            rustix::fs::getxattr(opened.path_of(object).unwrap(), "user.manometer", &mut value).unwrap();
+        assert_eq!((len, &value[..16]), (32, format!("{object:016x}").as_bytes()));
+    }
+    opened.remove_all().unwrap();
+}
