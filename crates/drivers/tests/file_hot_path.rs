@@ -58,6 +58,8 @@ fn warm_operations_allocate_nothing() {
                             OpKind::Trim,
                             OpKind::Setxattr,
                             OpKind::Getxattr,
+                            OpKind::Open,
+                            OpKind::Close,
                             OpKind::Write,
                         ] {
                             session.perform(&op(kind, object)).await.unwrap();

@@ -81,6 +81,9 @@ impl Mix {
             kinds.push(if objects { OpKind::Put } else { OpKind::Create });
             kinds.extend(self.has(OpKind::Rmdir).then_some(OpKind::Mkdir));
             kinds.extend(self.has(OpKind::Readlink).then_some(OpKind::Symlink));
+            if self.has(OpKind::Open) || self.has(OpKind::Close) {
+                kinds.extend([OpKind::Open, OpKind::Close]);
+            }
         }
         kinds
     }

@@ -74,7 +74,13 @@ fn operations_cost_no_allocations() {
     };
     let readwrite = [(OpKind::Read, 0.7), (OpKind::Write, 0.3)];
     let churn = [(OpKind::Create, 0.4), (OpKind::Stat, 0.2), (OpKind::Remove, 0.4)];
-    let own = [(OpKind::Append, 0.5), (OpKind::Rename, 0.2), (OpKind::Link, 0.1), (OpKind::Remove, 0.2)];
+    let own = [
+        (OpKind::Append, 0.4),
+        (OpKind::Rename, 0.2),
+        (OpKind::Link, 0.1),
+        (OpKind::Remove, 0.2),
+        (OpKind::Open, 0.1),
+    ];
     let loads = [
         mix(&own, Access::Random, false),
         mix(&readwrite, Access::Shuffled, false),

@@ -13,11 +13,13 @@ use experiment::{Access, WeightedOp, WeightedSize};
 use metrics::{ErrorKind, OpKind};
 use support::{LogDriver, ms, plan, run};
 
-const EVERYTHING: [(OpKind, f64); 13] = [
+const EVERYTHING: [(OpKind, f64); 15] = [
     (OpKind::Create, 0.12),
     (OpKind::Append, 0.03),
+    (OpKind::Open, 0.02),
+    (OpKind::Close, 0.02),
     (OpKind::Remove, 0.15),
-    (OpKind::Rename, 0.15),
+    (OpKind::Rename, 0.11),
     (OpKind::Link, 0.1),
     (OpKind::Symlink, 0.1),
     (OpKind::Readlink, 0.05),
@@ -36,6 +38,8 @@ struct Names {
     /// The file behind each name, and the size of each file.
     files: BTreeMap<u64, u64>,
     sizes: BTreeMap<u64, u64>,
+    /// The file that each lane has open.
+    open: BTreeMap<u32, u64>,
     /// Objects of operations that ended without telling what they did.
     doubtful: BTreeSet<u64>,
     faults: Vec<String>,
@@ -44,8 +48,8 @@ struct Names {
 impl Names {
     fn apply(&mut self, op: &Op) -> Option<ErrorKind> {
         use OpKind::{
-            Access, Append, Chmod, Commit, Create, Link, Mkdir, Readlink, Remove, Rename, Rmdir, Stat,
-            Symlink, Truncate,
+            Access, Append, Chmod, Close, Commit, Create, Link, Mkdir, Open, Readlink, Remove, Rename, Rmdir,
+            Stat, Symlink, Truncate,
         };
         let there = self.there.get(&op.object).copied();
         let add = |names: &mut Self, object, kind| {
@@ -82,6 +86,16 @@ impl Names {
                 self.there.remove(&op.object);
                 None
             }
+            (Open, Some(Create)) => {
+                self.open.insert(op.lane, op.object);
+                None
+            }
+            // It may be removed or renamed meanwhile.
+            (Close, _) if self.open.get(&op.lane) == Some(&op.object) => {
+                self.open.remove(&op.lane);
+                None
+            }
+            (Close, _) => Some(ErrorKind::Rejected),
             (Commit, Some(Create)) | (Readlink, Some(Symlink)) => None,
             // The data set's files.
             (Stat | Access | Chmod | Commit, None) if op.object < 4 => None,
@@ -296,6 +310,23 @@ fn a_commit_goes_to_the_file_that_was_appended_to() {
                 (OpKind::Commit, OpKind::Commit) => assert!(!own),
                 _ => {}
             }
+        }
+    }
+}
+
+#[test]
+fn files_are_opened_and_closed_in_turn() {
+    let ops = [(OpKind::Open, 0.4), (OpKind::Close, 0.2), (OpKind::Create, 0.2), (OpKind::Remove, 0.2)];
+    let (names, ops, result) = against_names(&ops, 3000, None);
+    assert_eq!((names.faults, result.total.failed()), (Vec::new(), 0));
+    for lane in 0..3 {
+        let turns =
+            of_lane(&ops, lane).into_iter().filter(|op| matches!(op.kind, OpKind::Open | OpKind::Close));
+        let turns: Vec<_> = turns.map(|op| (op.kind, op.object)).collect();
+        assert!(turns.len() > 500, "{}", turns.len());
+        for pair in turns.chunks_exact(2) {
+            assert_eq!([pair[0].0, pair[1].0], [OpKind::Open, OpKind::Close]);
+            assert_eq!(pair[0].1, pair[1].1, "the file that is open is closed");
         }
     }
 }

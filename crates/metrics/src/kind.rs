@@ -90,6 +90,10 @@ named! {
         Setxattr = "setxattr",
         /// Read a file's extended attribute.
         Getxattr = "getxattr",
+        /// Open a file.
+        Open = "open",
+        /// Close an open file.
+        Close = "close",
     }
 }
 

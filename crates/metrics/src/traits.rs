@@ -208,7 +208,7 @@ const fn traits_of(kind: OpKind) -> OpTraits {
         OpKind::Chmod | OpKind::Setxattr => OpTraits { changes: OpChange::Attributes, of: FILES, ..LOOKS },
         OpKind::Truncate => OpTraits { changes: OpChange::Content, ..MAKES },
         OpKind::Append => OpTraits { subject: OpSubject::OwnMaking, of: FILES, ..WRITES },
-        // Reading a symbolic link creates one if there is none.
+        // Reading a symbolic link creates one if there is none, and opening a file a file.
         OpKind::Create
         | OpKind::Remove
         | OpKind::Rename
@@ -216,7 +216,9 @@ const fn traits_of(kind: OpKind) -> OpTraits {
         | OpKind::Symlink
         | OpKind::Readlink
         | OpKind::Mkdir
-        | OpKind::Rmdir => MAKES,
+        | OpKind::Rmdir
+        | OpKind::Open
+        | OpKind::Close => MAKES,
         OpKind::Delete | OpKind::BatchDelete => {
             OpTraits { direction: Some(OpDirection::Trim), of: OBJECTS, ..MAKES }
         }
@@ -238,11 +240,12 @@ mod tests {
     #[test]
     fn the_table_says_of_each_operation_what_it_is() {
         use OpKind::{
-            Access, Append, BatchDelete, Chmod, Commit, Copy, Create, Delete, Get, GetTagging, Getxattr,
-            Link, List, ListPrefixes, Mkdir, Put, PutTagging, Read, Readdir, Readlink, Remove, Rename, Rmdir,
-            Setxattr, Stat, Symlink, Trim, Truncate, Write,
+            Access, Append, BatchDelete, Chmod, Close, Commit, Copy, Create, Delete, Get, GetTagging,
+            Getxattr, Link, List, ListPrefixes, Mkdir, Open, Put, PutTagging, Read, Readdir, Readlink,
+            Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate, Write,
         };
         let own = [Truncate, Rename, Link, Symlink, Readlink, Mkdir, Rmdir];
+        let opens = [Open, Close];
         assert_eq!(all(OpKind::reads), [Read, Get]);
         assert_eq!(all(OpKind::writes), [Write, Put, Append]);
         assert_eq!(all(OpKind::moves_bytes), [Read, Write, Put, Get, Append]);
@@ -250,11 +253,12 @@ mod tests {
         assert_eq!(all(OpKind::is_whole), [Put, Get]);
         assert_eq!(
             all(OpKind::changes_data),
-            [&[Write, Create, Remove, Put, Delete, Trim], &own[..], &[Copy, BatchDelete, Append]].concat()
+            [&[Write, Create, Remove, Put, Delete, Trim], &own[..], &[Copy, BatchDelete, Append], &opens]
+                .concat()
         );
         assert_eq!(
             all(OpKind::makes_or_removes),
-            [&[Create, Remove, Delete], &own[..], &[Copy, BatchDelete, Append]].concat()
+            [&[Create, Remove, Delete], &own[..], &[Copy, BatchDelete, Append], &opens].concat()
         );
         let data_set =
             [Read, Write, Commit, Stat, Get, Trim, Access, Chmod, PutTagging, GetTagging, Setxattr, Getxattr];
@@ -267,13 +271,14 @@ mod tests {
             &[Write, Create, Commit, Remove, Trim, Access, Chmod],
             &own[..],
             &[Append, Readdir, Setxattr, Getxattr],
+            &opens,
         ]
         .concat();
         assert_eq!(all(OpKind::is_for_files), files);
         let files = [Read, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod];
         assert_eq!(
             all(|kind| kind.traits().of.files),
-            [&files, &own[..], &[Append, Readdir, Setxattr, Getxattr]].concat()
+            [&files, &own[..], &[Append, Readdir, Setxattr, Getxattr], &opens].concat()
         );
         assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod, PutTagging, Setxattr]);
         let objects =

@@ -25,6 +25,8 @@ pub(crate) enum Call {
     DiscardBlocks { fd: RawFd, at: u64, len: u64 },
     /// openat(2); the result is a descriptor.
     Open { directory: RawFd, path: *const libc::c_char, flags: i32, mode: libc::mode_t },
+    /// close(2).
+    Close { fd: RawFd },
     /// statx(2).
     Stat { directory: RawFd, path: *const libc::c_char, flags: i32, mask: u32, into: *mut libc::statx },
     /// unlinkat(2).
@@ -68,6 +70,10 @@ impl Call {
                 return i32::try_from(result).unwrap_or(i32::MAX);
             }
             let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+            if let (libc::EINTR, Call::Close { .. }) = (error, self) {
+                // Linux has closed it, and another file may already have its number.
+                return 0;
+            }
             if error != libc::EINTR {
                 return -error;
             }
@@ -95,6 +101,7 @@ impl Call {
                 Call::Open { directory, path, flags, mode } => {
                     libc::openat(directory, path, flags, mode).into()
                 }
+                Call::Close { fd } => libc::close(fd).into(),
                 Call::Stat { directory, path, flags, mask, into } => {
                     libc::statx(directory, path, flags, mask, into).into()
                 }

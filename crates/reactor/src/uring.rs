@@ -290,6 +290,7 @@ fn probe(ring: &IoUring) -> Result<Supported, UringRefusal> {
         (opcode::AsyncCancel::CODE, "ASYNC_CANCEL"),
         (opcode::Read::CODE, "READ"),
         (opcode::OpenAt::CODE, "OPENAT"),
+        (opcode::Close::CODE, "CLOSE"),
         (opcode::UnlinkAt::CODE, "UNLINKAT"),
     ];
     if let Some((_, name)) = needed.iter().find(|(code, _)| !probe.is_supported(*code)) {
@@ -326,7 +327,16 @@ pub(crate) struct Operation<'a> {
     inner: &'a Inner,
     slot: Option<u32>,
     /// A ring that polls the device does not support cancellation: its operations end when the device completes them.
+    /// A close that is cancelled would leave its descriptor open.
     cancellable: bool,
+}
+
+impl Operation<'_> {
+    /// The operation is not cancelled when nobody waits for it any more.
+    pub(crate) fn uncancelled(mut self) -> Self {
+        self.cancellable = false;
+        self
+    }
 }
 
 impl Future for Operation<'_> {

@@ -335,3 +335,31 @@ fn extended_attributes_are_kept() {
         });
     });
 }
+
+#[test]
+fn a_closed_descriptor_is_free_again() {
+    on_all(|reactor, place| {
+        reactor.block_on(async {
+            let directory = reactor.directory(place).unwrap();
+            let (file, mut buffer) = directory.open_file(name(reactor, "one"), NEW).await;
+            drop(file.unwrap());
+            // More often than a process may have files open.
+            for _ in 0..100 {
+                let mut open = Vec::new();
+                for _ in 0..20 {
+                    let fd;
+                    (fd, buffer) = directory.open_descriptor(buffer, OLD).await;
+                    open.push(fd.unwrap());
+                }
+                for fd in open {
+                    reactor.close(fd).await.unwrap();
+                }
+            }
+            let targets = std::fs::read_dir("/proc/self/fd").unwrap();
+            let targets = targets.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+            assert_eq!(targets.filter(|target| *target == place.join("one")).count(), 0);
+            let (missing, _) = directory.open_descriptor(name(reactor, "two"), OLD).await;
+            assert_eq!(missing.unwrap_err().kind(), std::io::ErrorKind::NotFound);
+        });
+    });
+}

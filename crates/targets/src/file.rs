@@ -12,8 +12,8 @@ use experiment::{
     CacheControl, Cell, Job, OptionHelp, SyntaxError, TargetKind, Transport, UrlForm, Workload,
 };
 use metrics::OpKind::{
-    Access, Append, Chmod, Commit, Create, Getxattr, Link, List, Mkdir, Read as ReadOp, Readdir, Readlink,
-    Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate, Write,
+    Access, Append, Chmod, Close, Commit, Create, Getxattr, Link, List, Mkdir, Open, Read as ReadOp, Readdir,
+    Readlink, Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate, Write,
 };
 use metrics::{ErrorKind, OpChange, OpKind};
 use reactor::{BackendChoice as Backend, Durable};
@@ -87,7 +87,7 @@ static FILE: TargetKind = TargetKind {
         UrlForm::Path,
         &[
             ReadOp, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod, Truncate, Rename, Link,
-            Symlink, Readlink, Mkdir, Rmdir, Append, Readdir, Setxattr, Getxattr,
+            Symlink, Readlink, Mkdir, Rmdir, Append, Readdir, Setxattr, Getxattr, Open, Close,
         ],
         FILE_OPTIONS,
     )

@@ -119,7 +119,7 @@ fn open_for_writing(session: &FileSession) -> Result<File, Fault> {
     Ok(file)
 }
 
-fn options(session: &FileSession) -> FileOptions {
+pub(super) fn options(session: &FileSession) -> FileOptions {
     FileOptions {
         direct: session.config.direct,
         register: session.config.registered,

@@ -32,6 +32,8 @@ pub(super) struct Lane {
     pub(super) name: Cell<Option<Buffer>>,
     /// The directory, at this lane's position in the listing.
     pub(super) listing: RefCell<Option<File>>,
+    /// What it has opened and not closed yet.
+    pub(super) descriptor: Cell<Option<OwnedFd>>,
 }
 
 /// One worker's side of a directory or device.
@@ -80,7 +82,7 @@ impl FileSession {
         let lanes = context.lanes.max(1) as usize;
         let lane = || {
             let name = Cell::new(Some(reactor.buffer(NAME_BUFFER)));
-            Lane { name, listing: RefCell::new(None) }
+            Lane { name, ..Lane::default() }
         };
         Ok(Self {
             reactor: reactor.clone(),
@@ -117,6 +119,8 @@ impl FileSession {
             OpKind::Readlink => metadata::readlink(self, op).await,
             OpKind::Mkdir => metadata::mkdir(self, op).await,
             OpKind::Rmdir => metadata::rmdir(self, op).await,
+            OpKind::Open => metadata::open(self, op).await,
+            OpKind::Close => metadata::close(self, op).await,
             OpKind::Setxattr => xattr::set(self, op).await,
             OpKind::Getxattr => xattr::get(self, op).await,
             OpKind::Put

@@ -239,7 +239,9 @@ impl Session for NfsSession {
             | OpKind::BatchDelete
             | OpKind::ListPrefixes
             | OpKind::Setxattr
-            | OpKind::Getxattr => {
+            | OpKind::Getxattr
+            | OpKind::Open
+            | OpKind::Close => {
                 let text = format!("NFS has no operation \"{}\"", op.kind);
                 return Err(OpError::new(ErrorKind::Rejected, text));
             }

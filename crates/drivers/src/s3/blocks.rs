@@ -56,7 +56,9 @@ impl S3Session {
             | OpKind::Append
             | OpKind::Readdir
             | OpKind::Setxattr
-            | OpKind::Getxattr => {
+            | OpKind::Getxattr
+            | OpKind::Open
+            | OpKind::Close => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

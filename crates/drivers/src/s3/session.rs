@@ -235,7 +235,9 @@ impl S3Session {
             | OpKind::Append
             | OpKind::Readdir
             | OpKind::Setxattr
-            | OpKind::Getxattr => {
+            | OpKind::Getxattr
+            | OpKind::Open
+            | OpKind::Close => {
                 Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
             }
         };

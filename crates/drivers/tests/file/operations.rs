@@ -214,7 +214,9 @@ fn a_file_is_used_like_a_device_and_keeps_its_size() {
             let beyond = perform(&reactor, &session, &op(OpKind::Write, 0, 1 << 20, 4096)).unwrap_err();
             assert_eq!(beyond.kind, ErrorKind::Length);
             assert!(beyond.detail.contains("the device ends at 1048576"), "{beyond}");
-            for kind in [OpKind::Create, OpKind::Remove, OpKind::List, OpKind::Setxattr, OpKind::Put] {
+            for kind in
+                [OpKind::Create, OpKind::Remove, OpKind::List, OpKind::Setxattr, OpKind::Open, OpKind::Put]
+            {
                 let refused = perform(&reactor, &session, &op(kind, 0, 0, 0)).unwrap_err();
                 assert_eq!(refused.kind, ErrorKind::Rejected);
             }
@@ -273,6 +275,12 @@ fn names_and_attributes_are_changed_on_every_backend() {
         perform(op(OpKind::Truncate, 1, 0, 8192)).unwrap();
         assert_eq!(perform(op(OpKind::Append, 1, 8192, 4096)).unwrap().bytes, 4096);
         assert_eq!(path(1).metadata().unwrap().len(), 12_288);
+        assert_eq!(perform(of(OpKind::Close, 1)).unwrap_err().kind, ErrorKind::Rejected);
+        for _ in 0..3 {
+            perform(of(OpKind::Open, 1)).unwrap();
+            perform(of(OpKind::Close, 1)).unwrap();
+        }
+        assert_eq!(perform(of(OpKind::Close, 1)).unwrap_err().kind, ErrorKind::Rejected);
         perform(of(OpKind::Getxattr, 1)).unwrap();
         perform(of(OpKind::Setxattr, 1)).unwrap();
         perform(of(OpKind::Getxattr, 1)).unwrap();
@@ -309,6 +317,7 @@ fn names_and_attributes_are_changed_on_every_backend() {
             (of(OpKind::Readlink, 9), ErrorKind::NotFound),
             (of(OpKind::Access, 9), ErrorKind::NotFound),
             (of(OpKind::Chmod, 9), ErrorKind::NotFound),
+            (of(OpKind::Open, 9), ErrorKind::NotFound),
             (of(OpKind::Setxattr, 9), ErrorKind::NotFound),
             (of(OpKind::Getxattr, 9), ErrorKind::NotFound),
             (op(OpKind::Append, 9, 0, 4096), ErrorKind::NotFound),

@@ -43,6 +43,8 @@ pub(crate) struct Mixer<'a> {
     log: Log,
     /// Hard links created in a row.
     links: u32,
+    /// The file that it has opened.
+    opened: Option<u64>,
 }
 
 /// How an operation chooses its place.
@@ -86,9 +88,22 @@ impl<'a> Mixer<'a> {
         let aims = plan.ops.iter().zip(0..).map(|(op, salt)| aim(&op.role, salt)).collect();
         let random = fastrand::Rng::with_seed(spread(plan.mix.seed, !number));
         let content_seed = spread(plan.mix.seed ^ u64::from(plan.mix.generation), number);
-        let (writes, uncommitted, written, links) = (0, 0, None, 0);
+        let (writes, uncommitted, written, links, opened) = (0, 0, None, 0, None);
         let log = Log::new(plan.ops.iter().any(|op| op.kind == OpKind::Append));
-        Mixer { plan, notes, lane, random, aims, writes, content_seed, uncommitted, written, log, links }
+        Mixer {
+            plan,
+            notes,
+            lane,
+            random,
+            aims,
+            writes,
+            content_seed,
+            uncommitted,
+            written,
+            log,
+            links,
+            opened,
+        }
     }
 
     #[inline]
@@ -226,6 +241,8 @@ impl<'a> Mixer<'a> {
                 self.log.finished(op, error);
             }
             OpKind::Truncate => self.log.finished(op, error),
+            OpKind::Open => self.opened = error.is_none().then_some(op.object),
+            OpKind::Close => self.opened = None,
             OpKind::Commit if Churn::made(op.object) => self.log.committed(),
             OpKind::Commit => self.committed(error),
             _ => {}

@@ -261,3 +261,32 @@ fn attributes_stay_with_their_files() {
     }
     opened.remove_all().unwrap();
 }
+
+#[test]
+fn files_are_opened_and_closed_while_others_come_and_go() {
+    let (directory, _, run) = run();
+    let url = format!("file://{}", directory.path().display());
+    let ops = [(OpKind::Open, 0.3), (OpKind::Close, 0.3), (OpKind::Create, 0.2), (OpKind::Remove, 0.2)];
+    let workload = workload(&ops);
+    let opened = open(&target(&url, &[]), &workload, &options(&run)).unwrap();
+    opened.prepare().unwrap();
+    let mix = Mix {
+        data_set: opened.data_set(&workload),
+        ops: workload.ops.clone(),
+        access: workload.access(),
+        block_sizes: Vec::new(),
+        fsync_every: 0,
+        batch_size: 10,
+        think: None,
+        verify: false,
+        generation: 1,
+        seed: 3,
+    };
+    let mixed = stage(&opened, &workload, Load::Mix(mix), StopRule::Ops(4000), Sink::Buffer);
+    assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
+    let done = |kind| mixed.total.op(kind).map_or(0, |stats| stats.ok);
+    let still_open = done(OpKind::Open) - done(OpKind::Close);
+    assert!(done(OpKind::Open) > 1000 && still_open <= 8, "{still_open}");
+    remove(&opened, &workload, &mixed);
+    opened.remove_all().unwrap();
+}

@@ -49,6 +49,12 @@ impl Mixer<'_> {
                 None => self.make(),
             },
             OpKind::Append => self.append(),
+            // A lane has one file open at most: it opens and closes in turn.
+            OpKind::Open | OpKind::Close => match (self.opened, files.any_certain(&mut self.random)) {
+                (Some(object), _) => on(OpKind::Close, object),
+                (None, Some(object)) => on(OpKind::Open, object),
+                (None, None) => self.make(),
+            },
             OpKind::BatchDelete => match files.oldest_batch(self.plan.mix.batch_size.into()) {
                 Some((first, last)) => on(kind, first).other(last),
                 None => self.make(),
