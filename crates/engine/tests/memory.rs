@@ -79,7 +79,8 @@ fn operations_cost_no_allocations() {
         (OpKind::Rename, 0.2),
         (OpKind::Link, 0.1),
         (OpKind::Remove, 0.2),
-        (OpKind::Open, 0.1),
+        (OpKind::Open, 0.05),
+        (OpKind::WriteFile, 0.05),
     ];
     let loads = [
         mix(&own, Access::Random, false),

@@ -13,8 +13,9 @@ use experiment::{Access, WeightedOp, WeightedSize};
 use metrics::{ErrorKind, OpKind};
 use support::{LogDriver, ms, plan, run};
 
-const EVERYTHING: [(OpKind, f64); 15] = [
-    (OpKind::Create, 0.12),
+const EVERYTHING: [(OpKind, f64); 16] = [
+    (OpKind::Create, 0.09),
+    (OpKind::WriteFile, 0.03),
     (OpKind::Append, 0.03),
     (OpKind::Open, 0.02),
     (OpKind::Close, 0.02),
@@ -49,18 +50,19 @@ impl Names {
     fn apply(&mut self, op: &Op) -> Option<ErrorKind> {
         use OpKind::{
             Access, Append, Chmod, Close, Commit, Create, Link, Mkdir, Open, Readlink, Remove, Rename, Rmdir,
-            Stat, Symlink, Truncate,
+            Stat, Symlink, Truncate, WriteFile,
         };
         let there = self.there.get(&op.object).copied();
         let add = |names: &mut Self, object, kind| {
             names.there.insert(object, kind).map(|_| ErrorKind::AlreadyExists)
         };
         match (op.kind, there) {
-            (Create, None) => {
+            (Create | WriteFile, None) => {
                 self.files.insert(op.object, op.object);
-                self.sizes.insert(op.object, 0);
-                add(self, op.object, op.kind)
+                self.sizes.insert(op.object, op.len);
+                add(self, op.object, Create)
             }
+            (WriteFile, Some(_)) => Some(ErrorKind::AlreadyExists),
             (Create | Mkdir | Symlink, _) => add(self, op.object, op.kind),
             (Link, Some(Create)) => {
                 self.files.insert(op.other, self.files[&op.object]);
@@ -328,5 +330,22 @@ fn files_are_opened_and_closed_in_turn() {
             assert_eq!([pair[0].0, pair[1].0], [OpKind::Open, OpKind::Close]);
             assert_eq!(pair[0].1, pair[1].1, "the file that is open is closed");
         }
+    }
+}
+
+#[test]
+fn a_file_comes_with_all_its_content() {
+    let ops = [(OpKind::WriteFile, 0.6), (OpKind::Remove, 0.2), (OpKind::Rename, 0.2)];
+    for (fsync_every, durable) in [(0, 0.0), (1, 1.0), (4, 0.25)] {
+        let (names, ops, result) = mix_against_names(Mix { fsync_every, ..mix(&ops) }, 3000, None);
+        assert_eq!((names.faults, result.total.failed()), (Vec::new(), 0));
+        let files: Vec<_> = ops.iter().filter(|op| op.kind == OpKind::WriteFile).collect();
+        assert!(files.iter().all(|op| (op.offset, op.len) == (0, FILE_BYTES)));
+        let share = files.iter().filter(|op| op.durable).count() as f64 / files.len() as f64;
+        assert!((share - durable).abs() < 0.01, "{share}");
+        assert_eq!(result.total.bytes(), files.len() as u64 * FILE_BYTES);
+        assert!(ops.iter().all(|op| op.kind != OpKind::Commit), "the commit is part of the operation");
+        let generations: BTreeSet<_> = files.iter().map(|op| op.generation).collect();
+        assert!(generations.len() > files.len() / 2);
     }
 }

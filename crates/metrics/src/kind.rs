@@ -94,6 +94,8 @@ named! {
         Open = "open",
         /// Close an open file.
         Close = "close",
+        /// Create a file with all its content.
+        WriteFile = "write-file",
     }
 }
 

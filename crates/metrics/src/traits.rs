@@ -50,7 +50,7 @@ pub enum OpChange {
 pub enum OpExtent {
     /// A range of bytes in the workload's block sizes.
     Range,
-    /// All bytes of an object.
+    /// All bytes of a file or object.
     Whole,
     /// A file or object, whatever its content.
     Item,
@@ -138,7 +138,7 @@ impl OpKind {
         matches!(self.traits().extent, OpExtent::Range)
     }
 
-    /// Whether it covers all bytes of an object.
+    /// Whether it covers all bytes of a file or object.
     #[inline]
     pub const fn is_whole(self) -> bool {
         matches!(self.traits().extent, OpExtent::Whole)
@@ -207,6 +207,9 @@ const fn traits_of(kind: OpKind) -> OpTraits {
         OpKind::Access | OpKind::Getxattr => OpTraits { of: FILES, ..LOOKS },
         OpKind::Chmod | OpKind::Setxattr => OpTraits { changes: OpChange::Attributes, of: FILES, ..LOOKS },
         OpKind::Truncate => OpTraits { changes: OpChange::Content, ..MAKES },
+        OpKind::WriteFile => {
+            OpTraits { extent: OpExtent::Whole, subject: OpSubject::OwnMaking, of: FILES, ..WRITES }
+        }
         OpKind::Append => OpTraits { subject: OpSubject::OwnMaking, of: FILES, ..WRITES },
         // Reading a symbolic link creates one if there is none, and opening a file a file.
         OpKind::Create
@@ -242,23 +245,23 @@ mod tests {
         use OpKind::{
             Access, Append, BatchDelete, Chmod, Close, Commit, Copy, Create, Delete, Get, GetTagging,
             Getxattr, Link, List, ListPrefixes, Mkdir, Open, Put, PutTagging, Read, Readdir, Readlink,
-            Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate, Write,
+            Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate, Write, WriteFile,
         };
         let own = [Truncate, Rename, Link, Symlink, Readlink, Mkdir, Rmdir];
-        let opens = [Open, Close];
+        let last = [Open, Close, WriteFile];
         assert_eq!(all(OpKind::reads), [Read, Get]);
-        assert_eq!(all(OpKind::writes), [Write, Put, Append]);
-        assert_eq!(all(OpKind::moves_bytes), [Read, Write, Put, Get, Append]);
+        assert_eq!(all(OpKind::writes), [Write, Put, Append, WriteFile]);
+        assert_eq!(all(OpKind::moves_bytes), [Read, Write, Put, Get, Append, WriteFile]);
         assert_eq!(all(OpKind::is_of_ranges), [Read, Write, Trim, Append]);
-        assert_eq!(all(OpKind::is_whole), [Put, Get]);
+        assert_eq!(all(OpKind::is_whole), [Put, Get, WriteFile]);
         assert_eq!(
             all(OpKind::changes_data),
-            [&[Write, Create, Remove, Put, Delete, Trim], &own[..], &[Copy, BatchDelete, Append], &opens]
+            [&[Write, Create, Remove, Put, Delete, Trim], &own[..], &[Copy, BatchDelete, Append], &last]
                 .concat()
         );
         assert_eq!(
             all(OpKind::makes_or_removes),
-            [&[Create, Remove, Delete], &own[..], &[Copy, BatchDelete, Append], &opens].concat()
+            [&[Create, Remove, Delete], &own[..], &[Copy, BatchDelete, Append], &last].concat()
         );
         let data_set =
             [Read, Write, Commit, Stat, Get, Trim, Access, Chmod, PutTagging, GetTagging, Setxattr, Getxattr];
@@ -271,14 +274,14 @@ mod tests {
             &[Write, Create, Commit, Remove, Trim, Access, Chmod],
             &own[..],
             &[Append, Readdir, Setxattr, Getxattr],
-            &opens,
+            &last,
         ]
         .concat();
         assert_eq!(all(OpKind::is_for_files), files);
         let files = [Read, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod];
         assert_eq!(
             all(|kind| kind.traits().of.files),
-            [&files, &own[..], &[Append, Readdir, Setxattr, Getxattr], &opens].concat()
+            [&files, &own[..], &[Append, Readdir, Setxattr, Getxattr], &last].concat()
         );
         assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod, PutTagging, Setxattr]);
         let objects =

@@ -13,7 +13,7 @@ use experiment::{
 };
 use metrics::OpKind::{
     Access, Append, Chmod, Close, Commit, Create, Getxattr, Link, List, Mkdir, Open, Read as ReadOp, Readdir,
-    Readlink, Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate, Write,
+    Readlink, Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate, Write, WriteFile,
 };
 use metrics::{ErrorKind, OpChange, OpKind};
 use reactor::{BackendChoice as Backend, Durable};
@@ -87,7 +87,7 @@ static FILE: TargetKind = TargetKind {
         UrlForm::Path,
         &[
             ReadOp, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod, Truncate, Rename, Link,
-            Symlink, Readlink, Mkdir, Rmdir, Append, Readdir, Setxattr, Getxattr, Open, Close,
+            Symlink, Readlink, Mkdir, Rmdir, Append, Readdir, Setxattr, Getxattr, Open, Close, WriteFile,
         ],
         FILE_OPTIONS,
     )

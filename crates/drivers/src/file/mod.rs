@@ -8,6 +8,7 @@
 //! | commit | fsync(2) or fdatasync(2) of the file | of the device |
 //! | stat | statx(2) by name | its size |
 //! | remove | unlinkat(2) | – |
+//! | write-file | as create, write, commit if asked, close | – |
 //! | open, close | openat(2); close(2) of what the lane opened | – |
 //! | list | one page of the directory | – |
 //! | setxattr, getxattr | fsetxattr(2), fgetxattr(2) | – |

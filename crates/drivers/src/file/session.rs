@@ -119,6 +119,7 @@ impl FileSession {
             OpKind::Readlink => metadata::readlink(self, op).await,
             OpKind::Mkdir => metadata::mkdir(self, op).await,
             OpKind::Rmdir => metadata::rmdir(self, op).await,
+            OpKind::WriteFile => operation::write_file(self, op).await,
             OpKind::Open => metadata::open(self, op).await,
             OpKind::Close => metadata::close(self, op).await,
             OpKind::Setxattr => xattr::set(self, op).await,

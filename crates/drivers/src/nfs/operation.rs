@@ -186,6 +186,17 @@ impl<'a> Operation<'a> {
     }
 
     pub(super) async fn create(&mut self) -> Result<(), Fault> {
+        self.create_file().await.map(drop)
+    }
+
+    /// Creates the file with all its content. Handles are known from here on, so the path is looked up once.
+    pub(super) async fn write_file(&mut self) -> Result<(), Fault> {
+        let file = self.create_file().await?;
+        self.transfer::<Write>(file).await?;
+        if self.op.durable { self.commit_file(file).await } else { Ok(()) }
+    }
+
+    async fn create_file(&mut self) -> Result<FileHandle, Fault> {
         let (directory, name) = self.place().await?;
         let place = DirArgs { directory, name: Name(name.as_bytes()) };
         let attributes = SetAttributes { mode: Some(reactor::FILE_MODE), ..SetAttributes::default() };
@@ -198,12 +209,12 @@ impl<'a> Operation<'a> {
             Err(fault) => return Err(fault),
         };
         match file {
-            Some(file) => self.session.handles.borrow_mut().insert(self.op.object, file),
-            None => {
-                self.open().await?;
+            Some(file) => {
+                self.session.handles.borrow_mut().insert(self.op.object, file);
+                Ok(file)
             }
+            None => Ok(self.open().await?.file),
         }
-        Ok(())
     }
 
     pub(super) async fn read(&mut self) -> Result<(), Fault> {
@@ -233,8 +244,13 @@ impl<'a> Operation<'a> {
     }
 
     pub(super) async fn commit(&mut self) -> Result<(), Fault> {
+        let file = self.open().await?.file;
+        self.commit_file(file).await
+    }
+
+    async fn commit_file(&mut self, file: FileHandle) -> Result<(), Fault> {
         let object = self.op.object;
-        let arguments = CommitArgs { file: self.open().await?.file, offset: 0, count: 0 };
+        let arguments = CommitArgs { file, offset: 0, count: 0 };
         let covered = self.session.handles.borrow_mut().take_uncommitted(object);
         let verifier = match self.call(Commit, &arguments).await {
             Ok(verifier) => verifier,

@@ -214,6 +214,7 @@ impl Session for NfsSession {
         let result = match op.kind {
             OpKind::Create => operation.create().await,
             OpKind::Write | OpKind::Append => operation.write().await,
+            OpKind::WriteFile => operation.write_file().await,
             OpKind::Read => operation.read().await,
             OpKind::Commit => operation.commit().await,
             OpKind::Stat => operation.stat().await,

@@ -58,7 +58,8 @@ impl S3Session {
             | OpKind::Setxattr
             | OpKind::Getxattr
             | OpKind::Open
-            | OpKind::Close => {
+            | OpKind::Close
+            | OpKind::WriteFile => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

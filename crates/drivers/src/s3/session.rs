@@ -237,7 +237,8 @@ impl S3Session {
             | OpKind::Setxattr
             | OpKind::Getxattr
             | OpKind::Open
-            | OpKind::Close => {
+            | OpKind::Close
+            | OpKind::WriteFile => {
                 Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
             }
         };

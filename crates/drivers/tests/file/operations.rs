@@ -302,6 +302,16 @@ fn names_and_attributes_are_changed_on_every_backend() {
         assert!(!path(1).exists() && path(3).exists());
         // The descriptor kept for the old name is not used for it.
         assert_eq!(perform(op(OpKind::Truncate, 1, 0, 5)).unwrap_err().kind, ErrorKind::NotFound);
+        for (object, durable, calls) in [(7, false, 3), (8, true, 4)] {
+            let op = Op { durable, ..op(OpKind::WriteFile, object, 0, 65_536) };
+            let done = perform(op).unwrap();
+            assert!(done.bytes == 65_536 && done.rpcs >= calls, "{done:?}");
+            let mut expected = vec![0; 65_536];
+            Payload::new(7).fill(object, 0, &mut expected);
+            assert!(std::fs::read(path(object)).unwrap() == expected);
+            assert_eq!(perform(op).unwrap_err().kind, ErrorKind::AlreadyExists);
+            perform(of(OpKind::Remove, object)).unwrap();
+        }
         perform(of(OpKind::Symlink, 4).other(3)).unwrap();
         assert_eq!(std::fs::read_link(path(4)).unwrap().to_str().unwrap(), format!("{:016x}", 3));
         perform(of(OpKind::Readlink, 4)).unwrap();

@@ -43,6 +43,8 @@ pub(crate) struct Mixer<'a> {
     log: Log,
     /// Hard links created in a row.
     links: u32,
+    /// Files created with their content.
+    files_written: u32,
     /// The file that it has opened.
     opened: Option<u64>,
 }
@@ -102,6 +104,7 @@ impl<'a> Mixer<'a> {
             written,
             log,
             links,
+            files_written: 0,
             opened,
         }
     }
@@ -210,9 +213,12 @@ impl<'a> Mixer<'a> {
     pub(super) fn begin(&mut self, op: &Op) {
         match op.kind {
             OpKind::Write | OpKind::Put | OpKind::Create => self.begin_writing(op),
-            OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Mkdir | OpKind::Copy => {
-                self.begin_own(op)
-            }
+            OpKind::Rename
+            | OpKind::Link
+            | OpKind::Symlink
+            | OpKind::Mkdir
+            | OpKind::Copy
+            | OpKind::WriteFile => self.begin_own(op),
             _ => {}
         }
     }
@@ -234,6 +240,11 @@ impl<'a> Mixer<'a> {
                 self.finished_own(op, error)
             }
             OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Mkdir | OpKind::Copy => {
+                self.finished_own(op, error);
+            }
+            OpKind::WriteFile => {
+                self.writes = self.writes.wrapping_add(1);
+                self.files_written = self.files_written.wrapping_add(1);
                 self.finished_own(op, error);
             }
             OpKind::Append => {

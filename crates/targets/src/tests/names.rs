@@ -2,8 +2,9 @@
 
 use super::*;
 
-const OPS: [(OpKind, f64); 15] = [
-    (OpKind::Create, 0.17),
+const OPS: [(OpKind, f64); 16] = [
+    (OpKind::Create, 0.14),
+    (OpKind::WriteFile, 0.03),
     (OpKind::Append, 0.03),
     (OpKind::Remove, 0.1),
     (OpKind::Rename, 0.1),
@@ -135,6 +136,8 @@ fn costs(mixed: &StageResult) {
         (OpKind::Truncate, Setattr),
         (OpKind::Chmod, Setattr),
         (OpKind::Append, RpcKind::Write),
+        (OpKind::WriteFile, Create),
+        (OpKind::WriteFile, RpcKind::Write),
         (OpKind::List, RpcKind::Readdirplus),
         (OpKind::Readdir, RpcKind::Readdir),
         (OpKind::Link, RpcKind::Link),
@@ -176,6 +179,7 @@ fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
         (OpKind::Stat, 2),
         (OpKind::Chmod, 2),
         (OpKind::Append, 2),
+        (OpKind::WriteFile, 1),
         (OpKind::Readlink, 2),
         // The file, and the directory of its new name.
         (OpKind::Link, 3),
@@ -289,4 +293,53 @@ fn files_are_opened_and_closed_while_others_come_and_go() {
     assert!(done(OpKind::Open) > 1000 && still_open <= 8, "{still_open}");
     remove(&opened, &workload, &mixed);
     opened.remove_all().unwrap();
+}
+
+fn whole_files(opened: &Opened, durable: bool) {
+    let ops = [(OpKind::WriteFile, 0.6), (OpKind::Remove, 0.2), (OpKind::Rename, 0.2)];
+    let workload = workload(&ops);
+    opened.prepare().unwrap();
+    let mix = Mix {
+        data_set: opened.data_set(&workload),
+        ops: workload.ops.clone(),
+        access: workload.access(),
+        block_sizes: Vec::new(),
+        fsync_every: u32::from(durable),
+        batch_size: 10,
+        think: None,
+        verify: false,
+        generation: 1,
+        seed: 3,
+    };
+    let mixed = stage(opened, &workload, Load::Mix(mix), StopRule::Ops(1000), Sink::Buffer);
+    assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
+    let written = mixed.total.op(OpKind::WriteFile).unwrap();
+    assert_eq!(written.bytes, written.ok * (64 << 10));
+    let procedures: Vec<_> =
+        written.procedures.iter().map(|stats| (stats.procedure.name(), stats.calls / written.ok)).collect();
+    if !procedures.is_empty() {
+        let expected = [("CREATE", 1), ("WRITE", 1), ("COMMIT", 1)];
+        assert_eq!(procedures, expected[..if durable { 3 } else { 2 }]);
+    }
+    let made = mixed.total.op(OpKind::Create).map_or(0, |stats| stats.ok);
+    let mut sizes = Vec::new();
+    assert!(opened.items(&mut |_, bytes| sizes.push(bytes)).unwrap());
+    assert_eq!(sizes.len() as u64, written.ok + made - mixed.total.op(OpKind::Remove).unwrap().ok);
+    let whole = sizes.iter().filter(|bytes| **bytes == 64 << 10).count();
+    assert_eq!(whole + sizes.iter().filter(|bytes| **bytes == 0).count(), sizes.len());
+    assert!(whole > 200, "{whole}");
+    opened.remove_all().unwrap();
+}
+
+#[test]
+fn files_written_as_a_whole_are_whole() {
+    let (directory, _, run) = run();
+    let url = format!("file://{}", directory.path().display());
+    let array = Provisioned::start(directory.path());
+    for durable in [false, true] {
+        let workload = workload(&[(OpKind::WriteFile, 1.0)]);
+        whole_files(&open(&target(&url, &[]), &workload, &options(&run)).unwrap(), durable);
+        whole_files(&open(&array.nfs(), &workload, &options(&run)).unwrap(), durable);
+    }
+    assert!(run.remaining().is_empty());
 }

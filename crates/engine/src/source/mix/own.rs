@@ -49,6 +49,7 @@ impl Mixer<'_> {
                 None => self.make(),
             },
             OpKind::Append => self.append(),
+            OpKind::WriteFile => self.write_file(),
             // A lane has one file open at most: it opens and closes in turn.
             OpKind::Open | OpKind::Close => match (self.opened, files.any_certain(&mut self.random)) {
                 (Some(object), _) => on(OpKind::Close, object),
@@ -73,6 +74,15 @@ impl Mixer<'_> {
         let object = self.notes.own.get().files.newest();
         let (kind, len) = self.plan.makes();
         self.at(kind, Place { object, offset: 0, len }, self.plan.mix.generation)
+    }
+
+    /// A new file with all its content, which every so often is also committed.
+    fn write_file(&self) -> Op {
+        let object = self.notes.own.get().files.newest();
+        let place = Place { object, offset: 0, len: self.plan.item_bytes() };
+        let fsync_every = self.plan.mix.fsync_every;
+        let durable = fsync_every > 0 && (self.files_written + 1).is_multiple_of(fsync_every);
+        Op { durable, ..self.at(OpKind::WriteFile, place, self.generation_of(OpKind::WriteFile)) }
     }
 
     /// Writes the next block at the end of the lane's log. A full one is emptied first, so that the load's space is bounded.
