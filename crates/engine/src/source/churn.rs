@@ -172,3 +172,38 @@ impl Churn {
         Extent { first: self.number(self.oldest), existing, complete, ..Extent::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_files() -> Churn {
+        let mut files = Churn::default();
+        for _ in 0..2 {
+            files.begin();
+            files.made_one(None);
+        }
+        files
+    }
+
+    #[test]
+    fn a_file_that_was_removed_or_renamed_is_in_doubt() {
+        let mut files = two_files();
+        files.removed_one(Some(ErrorKind::TimedOut));
+        files.begin();
+        files.renamed_one(Some(ErrorKind::TimedOut));
+        assert!(files.is_moving());
+        files.renamed_one(Some(ErrorKind::NotFound));
+        assert!(!files.is_moving());
+        assert_eq!((files.count(), files.left(false).existing), (1, 2), "one is there, one may be");
+    }
+
+    #[test]
+    fn a_file_that_was_only_renamed_is_there() {
+        let mut files = two_files();
+        files.begin();
+        files.renamed_one(Some(ErrorKind::TimedOut));
+        files.renamed_one(Some(ErrorKind::NotFound));
+        assert_eq!((files.count(), files.left(false).existing), (2, 2));
+    }
+}
