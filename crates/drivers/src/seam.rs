@@ -16,6 +16,8 @@ pub struct Op {
     pub lane: u32,
     /// Which kind of commit, for a commit.
     pub commit: CommitKind,
+    /// A file that is created with its content is also committed.
+    pub durable: bool,
     /// Number of the file or object, unique over all workers; the driver makes the name from it.
     pub object: u64,
     /// Number of the second file, for operations on two: the new name of a rename or link, the target of a symbolic
@@ -23,7 +25,8 @@ pub struct Op {
     pub other: u64,
     /// First byte, for reads and writes.
     pub offset: u64,
-    /// Length in bytes, for reads, writes, puts and gets (the object's whole size); the new size, for truncates.
+    /// Length in bytes, for reads and writes; the whole size, for puts, gets and files that are created with their content;
+    /// the new size, for truncates.
     pub len: u64,
     /// Which of the successive contents of the range is written or expected: it is an input to the payload, so that old
     /// data differs from new. Only the low 16 bits count. [`Op::ANY_GENERATION`] accepts any.
@@ -34,7 +37,8 @@ impl Op {
     /// A lane's operation on a file or object, with zero length and content of generation 0.
     #[inline]
     pub const fn new(kind: OpKind, lane: u32, object: u64) -> Op {
-        Op { kind, lane, commit: CommitKind::Usual, object, other: 0, offset: 0, len: 0, generation: 0 }
+        let commit = CommitKind::Usual;
+        Op { kind, lane, commit, durable: false, object, other: 0, offset: 0, len: 0, generation: 0 }
     }
 
     /// The same operation on this range, in bytes.

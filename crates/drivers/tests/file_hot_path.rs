@@ -56,6 +56,10 @@ fn warm_operations_allocate_nothing() {
                             OpKind::Read,
                             OpKind::Stat,
                             OpKind::Trim,
+                            OpKind::Setxattr,
+                            OpKind::Getxattr,
+                            OpKind::Open,
+                            OpKind::Close,
                             OpKind::Write,
                         ] {
                             session.perform(&op(kind, object)).await.unwrap();

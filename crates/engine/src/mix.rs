@@ -71,12 +71,19 @@ impl Mix {
         if self.fsync_every > 0 || self.verify {
             kinds.extend(self.has(OpKind::Write).then_some(OpKind::Commit));
         }
+        if self.has(OpKind::Append) {
+            kinds.push(OpKind::Truncate);
+            kinds.extend((self.fsync_every > 0).then_some(OpKind::Commit));
+        }
         if self.churns() {
             // What is to be removed must be created first.
             let objects = matches!(self.data_set.shape(), DataShape::Objects { .. });
             kinds.push(if objects { OpKind::Put } else { OpKind::Create });
             kinds.extend(self.has(OpKind::Rmdir).then_some(OpKind::Mkdir));
             kinds.extend(self.has(OpKind::Readlink).then_some(OpKind::Symlink));
+            if self.has(OpKind::Open) || self.has(OpKind::Close) {
+                kinds.extend([OpKind::Open, OpKind::Close]);
+            }
         }
         kinds
     }
@@ -116,6 +123,9 @@ impl Mix {
         let empty = self.data_set.objects() == 0 || ranges && self.data_set.bytes() == 0;
         if empty && !self.ops.iter().all(|op| self.makes_its_own(op.op)) {
             return Some("there is nothing to work on: the data set is empty");
+        }
+        if self.has(OpKind::Append) && self.data_set.shape().item_bytes() == 0 {
+            return Some("appends need a file size above zero");
         }
         if !self.data_set.is_complete() {
             return Some("a mix works on a data set of complete files or objects");

@@ -74,7 +74,16 @@ fn operations_cost_no_allocations() {
     };
     let readwrite = [(OpKind::Read, 0.7), (OpKind::Write, 0.3)];
     let churn = [(OpKind::Create, 0.4), (OpKind::Stat, 0.2), (OpKind::Remove, 0.4)];
+    let own = [
+        (OpKind::Append, 0.4),
+        (OpKind::Rename, 0.2),
+        (OpKind::Link, 0.1),
+        (OpKind::Remove, 0.2),
+        (OpKind::Open, 0.05),
+        (OpKind::WriteFile, 0.05),
+    ];
     let loads = [
+        mix(&own, Access::Random, false),
         mix(&readwrite, Access::Shuffled, false),
         mix(&readwrite, Access::Random, true),
         mix(&[(OpKind::Read, 1.0)], Access::Zipf { theta: 0.99 }, false),

@@ -392,6 +392,9 @@ fn mixes_that_make_no_sense_are_refused() {
         mix(files(100, 0), &reads, Access::Random, &[(10, 1.0)]),
         mix(files(0, 4), &reads, Access::Random, &[(10, 1.0)]),
         mix(objects(0), &[(OpKind::Put, 1.0)], Access::Random, &[]),
+        mix(files(100, 4), &[(OpKind::Append, 1.0)], Access::Random, &[]),
+        mix(files(0, 4), &[(OpKind::Append, 1.0)], Access::Random, &[(10, 1.0)]),
+        mix(objects(4), &[(OpKind::Append, 1.0)], Access::Random, &[(10, 1.0)]),
         mix(files(100, 4), &[(OpKind::Get, 1.0)], Access::Random, &[]),
         mix(objects(4), &writes, Access::Random, &[(10, 1.0)]),
         mix(

@@ -1,6 +1,8 @@
 //! Checks of combinations: parts of a cell that are valid on their own, but not together.
 
-use metrics::OpKind::{self, BatchDelete, Commit, Create, Delete, Get, Put, Remove, Trim, Write};
+use metrics::OpKind::{
+    self, Append, BatchDelete, Commit, Create, Delete, Get, Put, Remove, Trim, Write, WriteFile,
+};
 use units::Size;
 
 use crate::kind::TargetKind;
@@ -219,7 +221,7 @@ fn commits(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
             format!("{} targets have no commit", kind.scheme),
             "remove fsync_every: what is put is durable when it is answered",
         );
-    } else if !has(cell, &[Write]) {
+    } else if !has(cell, &[Write, Append, WriteFile]) {
         fields.fault(
             "fsync_every",
             "nothing is written, so there is nothing to commit",

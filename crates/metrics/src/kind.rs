@@ -82,6 +82,20 @@ named! {
         BatchDelete = "batch-delete",
         /// List common prefixes of keys (S3 ListObjectsV2 with a delimiter).
         ListPrefixes = "list-prefixes",
+        /// Write at the end of a file.
+        Append = "append",
+        /// List names without attributes (NFS READDIR).
+        Readdir = "readdir",
+        /// Set a file's extended attribute.
+        Setxattr = "setxattr",
+        /// Read a file's extended attribute.
+        Getxattr = "getxattr",
+        /// Open a file.
+        Open = "open",
+        /// Close an open file.
+        Close = "close",
+        /// Create a file with all its content.
+        WriteFile = "write-file",
     }
 }
 

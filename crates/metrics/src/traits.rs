@@ -50,7 +50,7 @@ pub enum OpChange {
 pub enum OpExtent {
     /// A range of bytes in the workload's block sizes.
     Range,
-    /// All bytes of an object.
+    /// All bytes of a file or object.
     Whole,
     /// A file or object, whatever its content.
     Item,
@@ -138,7 +138,7 @@ impl OpKind {
         matches!(self.traits().extent, OpExtent::Range)
     }
 
-    /// Whether it covers all bytes of an object.
+    /// Whether it covers all bytes of a file or object.
     #[inline]
     pub const fn is_whole(self) -> bool {
         matches!(self.traits().extent, OpExtent::Whole)
@@ -197,14 +197,21 @@ const fn traits_of(kind: OpKind) -> OpTraits {
         OpKind::List => {
             OpTraits { extent: OpExtent::Names, subject: OpSubject::Nothing, of: FILES_AND_OBJECTS, ..LOOKS }
         }
+        OpKind::Readdir => {
+            OpTraits { extent: OpExtent::Names, subject: OpSubject::Nothing, of: FILES, ..LOOKS }
+        }
         OpKind::ListPrefixes => {
             OpTraits { extent: OpExtent::Names, subject: OpSubject::Nothing, of: OBJECTS, ..LOOKS }
         }
         OpKind::Commit => OpTraits { changes: OpChange::Durability, of: FILES_AND_DEVICE, ..LOOKS },
-        OpKind::Access => OpTraits { of: FILES, ..LOOKS },
-        OpKind::Chmod => OpTraits { changes: OpChange::Attributes, of: FILES, ..LOOKS },
+        OpKind::Access | OpKind::Getxattr => OpTraits { of: FILES, ..LOOKS },
+        OpKind::Chmod | OpKind::Setxattr => OpTraits { changes: OpChange::Attributes, of: FILES, ..LOOKS },
         OpKind::Truncate => OpTraits { changes: OpChange::Content, ..MAKES },
-        // Reading a symbolic link creates one if there is none.
+        OpKind::WriteFile => {
+            OpTraits { extent: OpExtent::Whole, subject: OpSubject::OwnMaking, of: FILES, ..WRITES }
+        }
+        OpKind::Append => OpTraits { subject: OpSubject::OwnMaking, of: FILES, ..WRITES },
+        // Reading a symbolic link creates one if there is none, and opening a file a file.
         OpKind::Create
         | OpKind::Remove
         | OpKind::Rename
@@ -212,7 +219,9 @@ const fn traits_of(kind: OpKind) -> OpTraits {
         | OpKind::Symlink
         | OpKind::Readlink
         | OpKind::Mkdir
-        | OpKind::Rmdir => MAKES,
+        | OpKind::Rmdir
+        | OpKind::Open
+        | OpKind::Close => MAKES,
         OpKind::Delete | OpKind::BatchDelete => {
             OpTraits { direction: Some(OpDirection::Trim), of: OBJECTS, ..MAKES }
         }
@@ -234,35 +243,47 @@ mod tests {
     #[test]
     fn the_table_says_of_each_operation_what_it_is() {
         use OpKind::{
-            Access, BatchDelete, Chmod, Commit, Copy, Create, Delete, Get, GetTagging, Link, List,
-            ListPrefixes, Mkdir, Put, PutTagging, Read, Readlink, Remove, Rename, Rmdir, Stat, Symlink, Trim,
-            Truncate, Write,
+            Access, Append, BatchDelete, Chmod, Close, Commit, Copy, Create, Delete, Get, GetTagging,
+            Getxattr, Link, List, ListPrefixes, Mkdir, Open, Put, PutTagging, Read, Readdir, Readlink,
+            Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate, Write, WriteFile,
         };
         let own = [Truncate, Rename, Link, Symlink, Readlink, Mkdir, Rmdir];
+        let last = [Open, Close, WriteFile];
         assert_eq!(all(OpKind::reads), [Read, Get]);
-        assert_eq!(all(OpKind::writes), [Write, Put]);
-        assert_eq!(all(OpKind::moves_bytes), [Read, Write, Put, Get]);
-        assert_eq!(all(OpKind::is_of_ranges), [Read, Write, Trim]);
-        assert_eq!(all(OpKind::is_whole), [Put, Get]);
+        assert_eq!(all(OpKind::writes), [Write, Put, Append, WriteFile]);
+        assert_eq!(all(OpKind::moves_bytes), [Read, Write, Put, Get, Append, WriteFile]);
+        assert_eq!(all(OpKind::is_of_ranges), [Read, Write, Trim, Append]);
+        assert_eq!(all(OpKind::is_whole), [Put, Get, WriteFile]);
         assert_eq!(
             all(OpKind::changes_data),
-            [&[Write, Create, Remove, Put, Delete, Trim], &own[..], &[Copy, BatchDelete]].concat()
+            [&[Write, Create, Remove, Put, Delete, Trim], &own[..], &[Copy, BatchDelete, Append], &last]
+                .concat()
         );
         assert_eq!(
             all(OpKind::makes_or_removes),
-            [&[Create, Remove, Delete], &own[..], &[Copy, BatchDelete]].concat()
+            [&[Create, Remove, Delete], &own[..], &[Copy, BatchDelete, Append], &last].concat()
         );
-        let data_set = [Read, Write, Commit, Stat, Get, Trim, Access, Chmod, PutTagging, GetTagging];
+        let data_set =
+            [Read, Write, Commit, Stat, Get, Trim, Access, Chmod, PutTagging, GetTagging, Setxattr, Getxattr];
         assert_eq!(all(OpKind::needs_data), data_set);
         assert_eq!(
             all(OpKind::is_for_objects),
             [Put, Get, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes]
         );
-        let files = [&[Write, Create, Commit, Remove, Trim, Access, Chmod], &own[..]].concat();
+        let files = [
+            &[Write, Create, Commit, Remove, Trim, Access, Chmod],
+            &own[..],
+            &[Append, Readdir, Setxattr, Getxattr],
+            &last,
+        ]
+        .concat();
         assert_eq!(all(OpKind::is_for_files), files);
         let files = [Read, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod];
-        assert_eq!(all(|kind| kind.traits().of.files), [&files, &own[..]].concat());
-        assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod, PutTagging]);
+        assert_eq!(
+            all(|kind| kind.traits().of.files),
+            [&files, &own[..], &[Append, Readdir, Setxattr, Getxattr], &last].concat()
+        );
+        assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod, PutTagging, Setxattr]);
         let objects =
             [Read, Stat, Put, Get, List, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes];
         assert_eq!(all(|kind| kind.traits().of.objects), objects);

@@ -25,6 +25,8 @@ pub(crate) enum Call {
     DiscardBlocks { fd: RawFd, at: u64, len: u64 },
     /// openat(2); the result is a descriptor.
     Open { directory: RawFd, path: *const libc::c_char, flags: i32, mode: libc::mode_t },
+    /// close(2).
+    Close { fd: RawFd },
     /// statx(2).
     Stat { directory: RawFd, path: *const libc::c_char, flags: i32, mask: u32, into: *mut libc::statx },
     /// unlinkat(2).
@@ -45,6 +47,10 @@ pub(crate) enum Call {
     SetMode { directory: RawFd, path: *const libc::c_char, mode: libc::mode_t },
     /// ftruncate(2).
     SetLength { fd: RawFd, len: u64 },
+    /// fsetxattr(2).
+    SetXattr { fd: RawFd, name: *const libc::c_char, value: *const u8, len: usize },
+    /// fgetxattr(2).
+    GetXattr { fd: RawFd, name: *const libc::c_char, into: *mut u8, len: usize },
     /// getdents64(2).
     Entries { fd: RawFd, start: *mut u8, len: usize },
 }
@@ -64,6 +70,10 @@ impl Call {
                 return i32::try_from(result).unwrap_or(i32::MAX);
             }
             let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+            if let (libc::EINTR, Call::Close { .. }) = (error, self) {
+                // Linux has closed it, and another file may already have its number.
+                return 0;
+            }
             if error != libc::EINTR {
                 return -error;
             }
@@ -91,6 +101,7 @@ impl Call {
                 Call::Open { directory, path, flags, mode } => {
                     libc::openat(directory, path, flags, mode).into()
                 }
+                Call::Close { fd } => libc::close(fd).into(),
                 Call::Stat { directory, path, flags, mask, into } => {
                     libc::statx(directory, path, flags, mask, into).into()
                 }
@@ -105,6 +116,10 @@ impl Call {
                 Call::Access { directory, path, mode } => libc::faccessat(directory, path, mode, 0).into(),
                 Call::SetMode { directory, path, mode } => libc::fchmodat(directory, path, mode, 0).into(),
                 Call::SetLength { fd, len } => libc::ftruncate64(fd, len as i64).into(),
+                Call::SetXattr { fd, name, value, len } => {
+                    libc::fsetxattr(fd, name, value.cast(), len, 0).into()
+                }
+                Call::GetXattr { fd, name, into, len } => libc::fgetxattr(fd, name, into.cast(), len) as i64,
                 Call::Entries { fd, start, len } => libc::syscall(libc::SYS_getdents64, fd, start, len),
             }
         }

@@ -40,7 +40,13 @@ impl Directory {
 
     /// Opens a file. `name` starts with the file's name, terminated by a zero byte.
     pub async fn open_file(&self, name: Buffer, options: FileOptions) -> (io::Result<File>, Buffer) {
-        self.open_with(name, options, options.flags()).await
+        let (fd, name) = self.open_with(name, options.flags()).await;
+        (fd.map(|fd| File::new(&self.inner, fd, options)), name)
+    }
+
+    /// Opens a file and returns its bare descriptor, for [`crate::Reactor::close`]. `name` is as in [`Self::open_file`].
+    pub async fn open_descriptor(&self, name: Buffer, options: FileOptions) -> (io::Result<OwnedFd>, Buffer) {
+        self.open_with(name, options.flags()).await
     }
 
     /// Opens the directory itself, for [`File::entries`].
@@ -48,10 +54,11 @@ impl Directory {
         let mut name = Buffer::new(NAME_BUFFER);
         name[0] = b'.';
         let flags = libc::O_CLOEXEC | libc::O_RDONLY | libc::O_DIRECTORY;
-        self.open_with(name, FileOptions::default(), flags).await.0
+        let fd = self.open_with(name, flags).await.0?;
+        Ok(File::new(&self.inner, fd, FileOptions::default()))
     }
 
-    async fn open_with(&self, name: Buffer, options: FileOptions, flags: i32) -> (io::Result<File>, Buffer) {
+    async fn open_with(&self, name: Buffer, flags: i32) -> (io::Result<OwnedFd>, Buffer) {
         let directory = self.fd.as_raw_fd();
         let held = Held { makes_descriptor: true, rare: true, ..self.held(name) };
         let done = match &self.inner.kernel {
@@ -71,7 +78,7 @@ impl Directory {
         let (result, name) = given_back(done);
         // SAFETY: the kernel has just created this descriptor for us.
         let own = |fd| unsafe { OwnedFd::from_raw_fd(fd as RawFd) };
-        (result.map(|fd| File::new(&self.inner, own(fd), options)), name)
+        (result.map(own), name)
     }
 
     /// The size of a file, by its name (statx(2)).

@@ -5,11 +5,14 @@
 //! a ring.
 
 mod set_len;
+mod xattr;
 
 use std::cell::Cell;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr;
 use std::rc::{Rc, Weak};
 
 use io_uring::{opcode, types};
@@ -102,7 +105,9 @@ const TRANSFER_MAX: usize = 1 << 30;
 
 /// A descriptor and its index in the table of registered files.
 pub(crate) struct OpenFile {
-    fd: OwnedFd,
+    /// Taken out when the file is closed ([`File::close`]).
+    fd: ManuallyDrop<OwnedFd>,
+    closed: Cell<bool>,
     options: FileOptions,
     place: Cell<Option<u32>>,
     /// Counts uses until registration.
@@ -120,6 +125,10 @@ impl Drop for OpenFile {
             && let Kernel::Uring(uring) = &inner.kernel
         {
             uring.forget_file(place);
+        }
+        if !self.closed.get() {
+            // SAFETY: it is neither taken out nor dropped before, and not used afterwards.
+            unsafe { ManuallyDrop::drop(&mut self.fd) };
         }
     }
 }
@@ -169,7 +178,8 @@ impl File {
     pub(crate) fn new(inner: &Rc<Inner>, fd: OwnedFd, options: FileOptions) -> File {
         let never = options.direct || matches!(inner.kernel, Kernel::Simulated(_));
         let open = OpenFile {
-            fd,
+            fd: ManuallyDrop::new(fd),
+            closed: Cell::new(false),
             options,
             place: Cell::new(None),
             uses: Cell::new(0),
@@ -178,6 +188,17 @@ impl File {
             inner: Rc::downgrade(inner),
         };
         File { open: Rc::new(open), inner: Rc::clone(inner) }
+    }
+
+    /// The reactor and the descriptor, which is no longer closed with the file; `None` while there are other handles to it.
+    pub(crate) fn into_parts(self) -> (Rc<Inner>, Option<OwnedFd>) {
+        if Rc::strong_count(&self.open) > 1 {
+            return (self.inner, None);
+        }
+        self.open.closed.set(true);
+        // SAFETY: this is the only handle, and it ends here: with `closed` set, nobody else drops the descriptor.
+        let descriptor = unsafe { ptr::read(&*self.open.fd) };
+        (self.inner, Some(descriptor))
     }
 
     /// How it was opened.
@@ -343,7 +364,7 @@ impl File {
     /// Restarts [`File::entries`] from the beginning.
     pub fn rewind(&self) {
         // Seeking on a directory's descriptor cannot fail.
-        let _ = rustix::fs::seek(&self.open.fd, rustix::fs::SeekFrom::Start(0));
+        let _ = rustix::fs::seek(&*self.open.fd, rustix::fs::SeekFrom::Start(0));
     }
 
     /// Whether the page cache is worth trying.

@@ -11,6 +11,7 @@ mod buffer;
 mod calls;
 mod choice;
 pub mod clock;
+mod close;
 mod completions;
 mod core;
 mod directory;

@@ -51,6 +51,8 @@ pub(crate) struct Uring {
     pub(crate) sends_zero_copy: bool,
     /// Whether the kernel can create directories and links, and rename (Linux 5.15).
     pub(crate) changes_names: bool,
+    /// Whether the kernel can set and read extended attributes (Linux 5.19).
+    pub(crate) has_xattrs: bool,
     /// Whether to wait for several completions at once.
     batches: bool,
 }
@@ -64,7 +66,7 @@ impl Uring {
         let polling = choice.what_polls();
         let submitting = Polling { completions: false, ..polling };
         let main = Ring::open(submitting, None).map_err(|error| UringRefusal::kernel(&error))?;
-        let Supported { sends_zero_copy, changes_names } = probe(&main.ring.borrow())?;
+        let Supported { sends_zero_copy, changes_names, has_xattrs } = probe(&main.ring.borrow())?;
         let polled = polling.completions.then(|| Ring::open(polling, Some(&main)));
         let polled = polled.transpose().map_err(|error| UringRefusal::polled(&error))?;
         let rings = || std::iter::once(&main).chain(&polled);
@@ -83,6 +85,7 @@ impl Uring {
             free_buffers: RefCell::new(free_buffers),
             sends_zero_copy,
             changes_names,
+            has_xattrs,
             batches: choice == BackendChoice::Batching,
         })
     }
@@ -272,6 +275,7 @@ impl Uring {
 struct Supported {
     sends_zero_copy: bool,
     changes_names: bool,
+    has_xattrs: bool,
 }
 
 /// Checks that the kernel supports the required operations; returns what else it supports.
@@ -286,6 +290,7 @@ fn probe(ring: &IoUring) -> Result<Supported, UringRefusal> {
         (opcode::AsyncCancel::CODE, "ASYNC_CANCEL"),
         (opcode::Read::CODE, "READ"),
         (opcode::OpenAt::CODE, "OPENAT"),
+        (opcode::Close::CODE, "CLOSE"),
         (opcode::UnlinkAt::CODE, "UNLINKAT"),
     ];
     if let Some((_, name)) = needed.iter().find(|(code, _)| !probe.is_supported(*code)) {
@@ -299,6 +304,9 @@ fn probe(ring: &IoUring) -> Result<Supported, UringRefusal> {
     Ok(Supported {
         sends_zero_copy: probe.is_supported(opcode::SendZc::CODE),
         changes_names: changing.iter().all(|code| probe.is_supported(*code)),
+        has_xattrs: [opcode::FSetXattr::CODE, opcode::FGetXattr::CODE]
+            .iter()
+            .all(|code| probe.is_supported(*code)),
     })
 }
 
@@ -319,7 +327,16 @@ pub(crate) struct Operation<'a> {
     inner: &'a Inner,
     slot: Option<u32>,
     /// A ring that polls the device does not support cancellation: its operations end when the device completes them.
+    /// A close that is cancelled would leave its descriptor open.
     cancellable: bool,
+}
+
+impl Operation<'_> {
+    /// The operation is not cancelled when nobody waits for it any more.
+    pub(crate) fn uncancelled(mut self) -> Self {
+        self.cancellable = false;
+        self
+    }
 }
 
 impl Future for Operation<'_> {

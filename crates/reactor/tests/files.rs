@@ -310,3 +310,66 @@ fn a_file_is_made_when_it_is_missing_and_kept_when_it_is_there() {
         });
     });
 }
+
+#[test]
+fn extended_attributes_are_kept() {
+    const NAME: &std::ffi::CStr = c"user.test";
+    on_all(|reactor, place| {
+        reactor.block_on(async {
+            let directory = reactor.directory(place).unwrap();
+            let (file, mut buffer) = directory.open_file(name(reactor, "one"), NEW).await;
+            let file = file.unwrap();
+            let (read, back) = file.xattr(NAME, buffer).await;
+            assert_eq!(read.unwrap_err().raw_os_error(), Some(libc::ENODATA));
+            buffer = back;
+            for value in [&b"first"[..], b"the second"] {
+                buffer[..value.len()].copy_from_slice(value);
+                let set;
+                (set, buffer) = file.set_xattr(NAME, buffer, value.len()).await;
+                set.unwrap();
+                buffer.fill(0);
+                let read;
+                (read, buffer) = file.xattr(NAME, buffer).await;
+                assert_eq!(&buffer[..read.unwrap()], value);
+            }
+        });
+    });
+}
+
+#[test]
+fn a_closed_descriptor_is_free_again() {
+    on_all(|reactor, place| {
+        reactor.block_on(async {
+            let directory = reactor.directory(place).unwrap();
+            let (file, mut buffer) = directory.open_file(name(reactor, "one"), NEW).await;
+            drop(file.unwrap());
+            for number in 0..100 {
+                let text = format!("{number:03}");
+                let file;
+                (file, buffer) = directory.open_file(name(reactor, &text), NEW).await;
+                let (file, other) = (file.as_ref().unwrap().clone(), file.unwrap());
+                file.close().await.unwrap();
+                let (written, _) = other.write_at(reactor.buffer(10), 0..10, 0).await;
+                assert_eq!(written.unwrap(), 10, "another handle keeps it open");
+                other.close().await.unwrap();
+            }
+            // More often than a process may have files open.
+            for _ in 0..100 {
+                let mut open = Vec::new();
+                for _ in 0..20 {
+                    let fd;
+                    (fd, buffer) = directory.open_descriptor(buffer, OLD).await;
+                    open.push(fd.unwrap());
+                }
+                for fd in open {
+                    reactor.close(fd).await.unwrap();
+                }
+            }
+            let targets = std::fs::read_dir("/proc/self/fd").unwrap();
+            let targets = targets.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+            assert_eq!(targets.filter(|target| target.starts_with(place)).count(), 1, "the directory");
+            let (missing, _) = directory.open_descriptor(name(reactor, "two"), OLD).await;
+            assert_eq!(missing.unwrap_err().kind(), std::io::ErrorKind::NotFound);
+        });
+    });
+}

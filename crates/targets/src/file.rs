@@ -12,8 +12,8 @@ use experiment::{
     CacheControl, Cell, Job, OptionHelp, SyntaxError, TargetKind, Transport, UrlForm, Workload,
 };
 use metrics::OpKind::{
-    Access, Chmod, Commit, Create, Link, List, Mkdir, Read as ReadOp, Readlink, Remove, Rename, Rmdir, Stat,
-    Symlink, Trim, Truncate, Write,
+    Access, Append, Chmod, Close, Commit, Create, Getxattr, Link, List, Mkdir, Open, Read as ReadOp, Readdir,
+    Readlink, Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate, Write, WriteFile,
 };
 use metrics::{ErrorKind, OpChange, OpKind};
 use reactor::{BackendChoice as Backend, Durable};
@@ -87,7 +87,7 @@ static FILE: TargetKind = TargetKind {
         UrlForm::Path,
         &[
             ReadOp, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod, Truncate, Rename, Link,
-            Symlink, Readlink, Mkdir, Rmdir,
+            Symlink, Readlink, Mkdir, Rmdir, Append, Readdir, Setxattr, Getxattr, Open, Close, WriteFile,
         ],
         FILE_OPTIONS,
     )
@@ -164,6 +164,7 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
         direct: given.flag("direct").unwrap_or(device),
         registered: given.flag("registered").unwrap_or(usual.registered),
         fdatasync: workload.fdatasync(),
+        xattrs: workload.does(|op| matches!(op, Setxattr | Getxattr)),
         fallocate: request.read("fallocate", fallocate)?.unwrap_or(usual.fallocate),
         file_bytes: workload.file_bytes(),
         trim: given.flag("trim").unwrap_or(usual.trim),
@@ -346,6 +347,7 @@ impl OpenTarget for FileTarget {
         }
         // All checks come before anything is created.
         self.check_sizes()?;
+        self.driver.check_xattrs()?;
         self.place.enter(|announce| self.driver.prepare_announced(announce), || self.driver.adopt())
     }
 
@@ -461,6 +463,7 @@ impl FileTarget {
             self.driver.adopt()?;
         }
         self.check_sizes()?;
+        self.driver.check_xattrs()?;
         let Some(directory) = self.driver.look_at_directory(writes)? else {
             return Ok(Look { seen: "the device can be used".to_owned(), ..Look::default() });
         };

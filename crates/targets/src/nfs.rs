@@ -10,8 +10,8 @@ use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Choice, Flag, Text};
 use experiment::{CalibratedOp, Cell, Job, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm, Workload};
 use metrics::OpKind::{
-    self, Access, Chmod, Commit, Create, Link, List, Mkdir, Read, Readlink, Remove, Rename, Rmdir, Stat,
-    Symlink, Truncate, Write,
+    self, Access, Append, Chmod, Commit, Create, Link, List, Mkdir, Read, Readdir, Readlink, Remove, Rename,
+    Rmdir, Stat, Symlink, Truncate, Write, WriteFile,
 };
 
 use serde_json::Value;
@@ -102,7 +102,7 @@ pub(super) static KIND: TargetKind = TargetKind {
         UrlForm::HostAndPath,
         &[
             Read, Write, Create, Commit, Stat, Remove, List, Access, Chmod, Truncate, Rename, Link, Symlink,
-            Readlink, Mkdir, Rmdir,
+            Readlink, Mkdir, Rmdir, Append, Readdir, WriteFile,
         ],
         OPTIONS,
     )

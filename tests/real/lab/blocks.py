@@ -41,6 +41,17 @@ def mounted(device: Path, at: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def ramfs(at: Path) -> Iterator[Path]:
+    """A file system in memory that has no extended attributes."""
+    at.mkdir()
+    run(["mount", "-t", "ramfs", "none", str(at)])
+    try:
+        yield at
+    finally:
+        run(["umount", str(at)])
+
+
+@contextmanager
 def small_disk(directory: Path, mib: int) -> Iterator[Path]:
     """An ext4 file system of a size that is soon full."""
     with loop(image(directory / "disk.img", mib)) as device:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .blocks import fill, image, loop, mounted, small_disk, truncate_behind
+from .blocks import fill, image, loop, mounted, ramfs, small_disk, truncate_behind
 from .lab import Lab
 from .manometer import Manometer, Outcome, Run
 from .place import Place
@@ -173,10 +173,26 @@ def vanished_files(lab: Lab, report: Report) -> None:
         report.equal("the rest is cleaned up", list(target.iterdir()), [])
 
 
+def without_attributes(lab: Lab, report: Report) -> None:
+    """A file system without extended attributes is refused before anything is made in it."""
+    workload = "ops: {setxattr: 50%, getxattr: 50%}, files: 10, file_size: 4KiB"
+    with started(lab) as (directory, manometer):
+        with ramfs(directory / "ram") as path:
+            outcome = start(manometer, f"file://{path}", workload).finish()
+            report.check("refused", outcome.code != 0, outcome.stdout[-500:])
+            said = outcome.stderr + outcome.stdout
+            report.contains("says why", said, [f"directory {path}: its file system has no extended attributes"])
+            report.equal("nothing is left", list(path.iterdir()), [])
+        with small_disk(directory, 64) as path:
+            outcome = start(manometer, f"file://{path}", workload).finish()
+            report.equal("on ext4 all succeed", (outcome.code, result(outcome)["total"]["failed"]), (0, 0))
+
+
 SCENARIOS: dict[str, Scenario] = {
     "file-guard": guarded_devices,
     "file-mounted": mounted_device,
     "file-eio": device_errors,
     "file-full": full_disk,
     "file-vanished": vanished_files,
+    "file-attributes": without_attributes,
 }

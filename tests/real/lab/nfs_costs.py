@@ -22,8 +22,9 @@ EXPERIMENT = """
 targets: {{t: {{{target}}}}}
 workloads:
   all:
-    ops: {{create: 10%, write: 5%, read: 5%, commit: 5%, stat: 5%, access: 5%, chmod: 5%, truncate: 10%, link: 10%,
-           rename: 10%, symlink: 5%, readlink: 5%, mkdir: 10%, rmdir: 4%, list: 2%, remove: 4%}}
+    ops: {{create: 7%, write-file: 3%, write: 5%, append: 5%, read: 5%, commit: 5%, stat: 5%, access: 5%, chmod: 5%, truncate: 10%,
+           link: 5%, rename: 10%, symlink: 5%, readlink: 5%, mkdir: 10%, rmdir: 3%, list: 2%, readdir: 1%,
+           remove: 4%}}
     files: {files}
     file_size: 64KiB
     block_size: 4KiB
@@ -34,8 +35,9 @@ steady: none
 gates: [errors == 0]
 """
 OPERATIONS = (
-    "read write create commit stat remove list access chmod truncate rename link symlink readlink mkdir rmdir".split()
-)
+    "read write append write-file create commit stat remove list readdir access chmod truncate rename link symlink readlink mkdir"
+    " rmdir"
+).split()
 
 
 def settled(ganesha: Ganesha, run: Run, version: str, least: int) -> Counter[str]:
@@ -123,7 +125,7 @@ def costs(lab: Lab, report: Report, version: str) -> None:
         got, wanted = many.theirs[name] - few.theirs[name], expected[name]
         report.equal(f"{name} as often as the server counts", wanted, got)
     done = many.done
-    names = DATA_FILES + done["create"] + done["link"] + done["symlink"] - done["remove"]
+    names = DATA_FILES + done["create"] + done["write-file"] + done["link"] + done["symlink"] - done["remove"]
     directories = done["mkdir"] - done["rmdir"]
     report.equal("the tree is what the counts say", many.tree, Counter(name=names, directory=directories))
     report.equal("nfs-ls sees it too", many.listed, names + directories)

@@ -97,6 +97,8 @@ pub struct FileConfig {
     pub open_files: u32,
     /// What each write makes durable before it completes (`O_DSYNC`, `O_SYNC`).
     pub durable: Durable,
+    /// The load uses extended attributes: the directory must be on a file system that has them.
+    pub xattrs: bool,
 }
 
 /// Default number of files that each worker keeps open. The usual limit of a process is at least 1024.
@@ -116,6 +118,7 @@ impl FileConfig {
             trim: false,
             open_files: OPEN_FILES,
             durable: Durable::Nothing,
+            xattrs: false,
         }
     }
 

@@ -57,7 +57,8 @@ impl FileDriver {
                     }
                     _ => failed("making directory", path, &e),
                 })?;
-                fs::write(path.join(MARK), MARK_TEXT).map_err(|e| unmarked(path, &e))
+                fs::write(path.join(MARK), MARK_TEXT).map_err(|e| unmarked(path, &e))?;
+                self.check_xattrs_of_mark(path).inspect_err(|_| drop(self.remove_all()))
             }
             Place::Device(path) if self.config().trim => self.give_up(path),
             Place::Device(path) => devices::open(path, self.config().direct, false).map(drop),
@@ -73,7 +74,8 @@ impl FileDriver {
         match &self.config().place {
             Place::Directory(path) => {
                 fs::read_dir(path).map_err(|e| failed("directory", path, &e))?;
-                marked(path)
+                marked(path)?;
+                self.check_xattrs_of_mark(path)
             }
             Place::Device(path) => devices::open(path, self.config().direct, false).map(drop),
             Place::Named(_) => Ok(()),

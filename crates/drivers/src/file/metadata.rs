@@ -3,12 +3,12 @@
 use std::io;
 
 use metrics::ErrorKind;
-use reactor::{Buffer, Directory, FILE_MODE, SECOND_NAME_AT};
+use reactor::{Buffer, Directory, FILE_MODE, FileOptions, SECOND_NAME_AT};
 
 use super::cache::Cache;
 use super::config::Place;
 use super::names::{NAME_LEN, name_of};
-use super::operation::{Fault, open_file, opened, refused, take_name};
+use super::operation::{Fault, open_file, opened, options, refused, take_name};
 use super::session::{FileSession, Opened};
 use crate::{Done, Op};
 
@@ -88,4 +88,23 @@ pub(super) async fn mkdir(session: &FileSession, op: &Op) -> Result<Done, Fault>
 pub(super) async fn rmdir(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
     ended(session, op, directory.remove_directory(take_name(session, op)?).await)
+}
+
+/// Opens the file for reading and writing. The lane keeps the descriptor until it closes it or opens another file.
+pub(super) async fn open(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let (directory, _) = directory(session)?;
+    let options = FileOptions { write: true, ..options(session) };
+    let (opened, name) = directory.open_descriptor(take_name(session, op)?, options).await;
+    let lane = &session.lanes[op.lane as usize];
+    lane.name.set(Some(name));
+    lane.descriptor.set(Some(opened.map_err(|e| refused(session, op, &e))?));
+    Ok(Done { rpcs: 1, ..Done::default() })
+}
+
+pub(super) async fn close(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let Some(descriptor) = session.lanes[op.lane as usize].descriptor.take() else {
+        return Err(Fault::new(ErrorKind::Rejected, "the lane has no open file"));
+    };
+    session.reactor.close(descriptor).await.map_err(|e| refused(session, op, &e))?;
+    Ok(Done { rpcs: 1, ..Done::default() })
 }

@@ -8,7 +8,10 @@
 //! | commit | fsync(2) or fdatasync(2) of the file | of the device |
 //! | stat | statx(2) by name | its size |
 //! | remove | unlinkat(2) | – |
+//! | write-file | as create, write, commit if asked, close | – |
+//! | open, close | openat(2); close(2) of what the lane opened | – |
 //! | list | one page of the directory | – |
+//! | setxattr, getxattr | fsetxattr(2), fgetxattr(2) | – |
 //! | trim | a hole (`FALLOC_FL_PUNCH_HOLE`) | `BLKDISCARD`, or a hole in a file |
 //!
 //! Only files with our names in a directory with our mark are removed. A device is written only after
@@ -31,6 +34,7 @@ mod names;
 mod operation;
 mod session;
 mod signatures;
+mod xattr;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};

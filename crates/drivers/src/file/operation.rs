@@ -119,7 +119,7 @@ fn open_for_writing(session: &FileSession) -> Result<File, Fault> {
     Ok(file)
 }
 
-fn options(session: &FileSession) -> FileOptions {
+pub(super) fn options(session: &FileSession) -> FileOptions {
     FileOptions {
         direct: session.config.direct,
         register: session.config.registered,
@@ -177,6 +177,11 @@ pub(super) async fn read(session: &FileSession, op: &Op) -> Result<Done, Fault> 
 pub(super) async fn write(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     check_range(session, op)?;
     let file = file_of!(session, op, true);
+    write_range(session, op, &file).await
+}
+
+#[inline]
+async fn write_range(session: &FileSession, op: &Op, file: &File) -> Result<Done, Fault> {
     let (mut done, mut buffer) = (Done::default(), session.buffers.take(op.len.min(PIECE_MAX) as usize));
     let mut result = Ok(());
     while done.bytes < op.len && result.is_ok() {
@@ -225,7 +230,31 @@ fn verify(session: &FileSession, op: &Op, skip: u64, data: &[u8]) -> Result<(), 
 }
 
 pub(super) async fn create(session: &FileSession, op: &Op) -> Result<Done, Fault> {
-    let Opened::Directory { directory, cache } = &session.opened else {
+    let (file, rpcs) = create_file(session, op).await?;
+    if let Opened::Directory { cache, .. } = &session.opened {
+        cache.keep(op.object, &file);
+    }
+    Ok(Done { rpcs, ..Done::default() })
+}
+
+/// Creates the file with all its content, and closes it.
+pub(super) async fn write_file(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    check_range(session, op)?;
+    let (file, rpcs) = create_file(session, op).await?;
+    let mut done = write_range(session, op, &file).await?;
+    done.rpcs += rpcs;
+    if op.durable {
+        file.sync(session.config.fdatasync).await.map_err(|e| refused(session, op, &e))?;
+        done.rpcs += 1;
+    }
+    file.close().await.map_err(|e| refused(session, op, &e))?;
+    done.rpcs += 1;
+    Ok(done)
+}
+
+/// Creates the file, which must be new, and reserves its space if asked; returns the number of system calls.
+async fn create_file(session: &FileSession, op: &Op) -> Result<(File, u32), Fault> {
+    let Opened::Directory { directory, .. } = &session.opened else {
         return Err(Fault::new(ErrorKind::Rejected, "a device is not created"));
     };
     let named = matches!(session.config.place, Place::Named(_));
@@ -253,8 +282,7 @@ pub(super) async fn create(session: &FileSession, op: &Op) -> Result<Done, Fault
             Fault::new(kind_of(&e), text)
         })?;
     }
-    cache.keep(op.object, &file);
-    Ok(Done { rpcs, ..Done::default() })
+    Ok((file, rpcs))
 }
 
 pub(super) async fn commit(session: &FileSession, op: &Op) -> Result<Done, Fault> {

@@ -15,7 +15,7 @@ use super::cache::Cache;
 use super::config::{FileConfig, Place};
 use super::errors::{kind_of, words};
 use super::operation::{self, Fault};
-use super::{FileDriver, devices, facts, metadata, named};
+use super::{FileDriver, devices, facts, metadata, named, xattr};
 use crate::deadlines::TimeLimits;
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
 
@@ -32,6 +32,8 @@ pub(super) struct Lane {
     pub(super) name: Cell<Option<Buffer>>,
     /// The directory, at this lane's position in the listing.
     pub(super) listing: RefCell<Option<File>>,
+    /// What it has opened and not closed yet.
+    pub(super) descriptor: Cell<Option<OwnedFd>>,
 }
 
 /// One worker's side of a directory or device.
@@ -80,7 +82,7 @@ impl FileSession {
         let lanes = context.lanes.max(1) as usize;
         let lane = || {
             let name = Cell::new(Some(reactor.buffer(NAME_BUFFER)));
-            Lane { name, listing: RefCell::new(None) }
+            Lane { name, ..Lane::default() }
         };
         Ok(Self {
             reactor: reactor.clone(),
@@ -101,12 +103,12 @@ impl FileSession {
     async fn run(&self, op: &Op) -> Result<Done, Fault> {
         match op.kind {
             OpKind::Read => operation::read(self, op).await,
-            OpKind::Write => operation::write(self, op).await,
+            OpKind::Write | OpKind::Append => operation::write(self, op).await,
             OpKind::Create => operation::create(self, op).await,
             OpKind::Commit => operation::commit(self, op).await,
             OpKind::Stat => operation::stat(self, op).await,
             OpKind::Remove => operation::remove(self, op).await,
-            OpKind::List => operation::list(self, op).await,
+            OpKind::List | OpKind::Readdir => operation::list(self, op).await,
             OpKind::Trim => operation::trim(self, op).await,
             OpKind::Access => metadata::access(self, op).await,
             OpKind::Chmod => metadata::chmod(self, op).await,
@@ -117,6 +119,11 @@ impl FileSession {
             OpKind::Readlink => metadata::readlink(self, op).await,
             OpKind::Mkdir => metadata::mkdir(self, op).await,
             OpKind::Rmdir => metadata::rmdir(self, op).await,
+            OpKind::WriteFile => operation::write_file(self, op).await,
+            OpKind::Open => metadata::open(self, op).await,
+            OpKind::Close => metadata::close(self, op).await,
+            OpKind::Setxattr => xattr::set(self, op).await,
+            OpKind::Getxattr => xattr::get(self, op).await,
             OpKind::Put
             | OpKind::Get
             | OpKind::Delete
@@ -134,12 +141,16 @@ impl FileSession {
     fn error(&self, op: &Op, fault: Fault) -> OpError {
         let Op { kind, object, offset, len, .. } = *op;
         let range = match kind {
-            OpKind::Read | OpKind::Write | OpKind::Trim => format!(" of {len} bytes at {offset}"),
+            OpKind::Read | OpKind::Write | OpKind::Append | OpKind::Trim => {
+                format!(" of {len} bytes at {offset}")
+            }
             _ => String::new(),
         };
         let path = self.config.place.path().display();
         let file = match &self.config.place {
-            Place::Directory(_) if kind != OpKind::List => format!("{path}/{object:016x}"),
+            Place::Directory(_) if !matches!(kind, OpKind::List | OpKind::Readdir) => {
+                format!("{path}/{object:016x}")
+            }
             Place::Named(named) => named.path_of(object).display().to_string(),
             _ => path.to_string(),
         };

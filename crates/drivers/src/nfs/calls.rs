@@ -6,7 +6,7 @@
 
 use wire::nfs3::{
     AccessArgs, CommitArgs, CreateArgs, DirArgs, FileHandle, LinkArgs, MkdirArgs, Procedure, ReadArgs,
-    ReaddirplusArgs, RenameArgs, SetattrArgs, Stability, SymlinkArgs, Verifier, WriteHead,
+    ReaddirArgs, ReaddirplusArgs, RenameArgs, SetattrArgs, Stability, SymlinkArgs, Verifier, WriteHead,
 };
 use wire::xdr::Encode;
 
@@ -43,6 +43,7 @@ pub(super) enum Expect {
     /// Carries the payload that follows the call message.
     Write(Piece),
     Commit,
+    Readdir,
     Readdirplus,
     Access,
     Setattr,
@@ -67,6 +68,7 @@ pub(super) enum Reply {
     Read(Came),
     Write(Written),
     Commit(Verifier),
+    Readdir(Listed),
     Readdirplus(Listed),
     Access(()),
     Setattr(()),
@@ -173,6 +175,7 @@ call!(Remove as remove, DirArgs<'a> => ());
 call!(Read of Piece as read, ReadArgs => Came);
 call!(Write of Piece as write, WriteHead => Written);
 call!(Commit as commit, CommitArgs => Verifier);
+call!(Readdir as readdir, ReaddirArgs => Listed);
 call!(Readdirplus as readdirplus, ReaddirplusArgs => Listed);
 call!(Access as access, AccessArgs => ());
 call!(Setattr as setattr, SetattrArgs => ());

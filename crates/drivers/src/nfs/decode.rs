@@ -1,8 +1,8 @@
 //! Decodes the relevant parts of replies.
 
 use wire::nfs3::{
-    AccessOk, Attributes, CommitOk, CreateOk, LinkWcc, LookupOk, ProcedureResult, ReadHead, ReaddirplusEntry,
-    ReadlinkOk, RenameWcc, Status, Verifier, WccData, WriteOk,
+    AccessOk, Attributes, CommitOk, CreateOk, LinkWcc, LookupOk, ProcedureResult, ReadHead, ReaddirEntry,
+    ReaddirplusEntry, ReadlinkOk, RenameWcc, Status, Verifier, WccData, WriteOk,
 };
 use wire::rpc::ReplyHeader;
 use wire::xdr::{Decode, DecodeError, Reader};
@@ -47,6 +47,7 @@ pub(super) fn read_head(record: &[u8], expect: Expect) -> Result<Head, DecodeErr
         })?,
         Expect::Commit => answer::<CommitOk, WccData>(from, |ok| Reply::Commit(ok.verifier))?,
         Expect::Renew => answer::<(), ()>(from, |()| Reply::Renew(()))?,
+        Expect::Readdir => answer::<Names, Option<Attributes>>(from, |page| Reply::Readdir(page.0))?,
         Expect::Readdirplus => answer::<Page, Option<Attributes>>(from, |page| Reply::Readdirplus(page.0))?,
         Expect::Access => answer::<AccessOk, Option<Attributes>>(from, |_| Reply::Access(()))?,
         Expect::Setattr => answer::<WccData, WccData>(from, |_| Reply::Setattr(()))?,
@@ -75,19 +76,36 @@ fn answer<'a, T: Decode<'a>, F: Decode<'a>>(
     })
 }
 
-/// A page of a listing, reduced to the number of entries and where to continue.
+/// A page of READDIRPLUS.
 struct Page(Listed);
 
 impl<'a> Decode<'a> for Page {
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        Option::<Attributes>::decode(from)?;
-        let verifier = Verifier::decode(from)?;
-        let (mut entries, mut cookie) = (0, 0);
-        while from.bool()? {
-            cookie = ReaddirplusEntry::decode(from)?.cookie;
-            entries += 1;
-        }
-        let eof = from.bool()?;
-        Ok(Self(Listed { entries, cookie, verifier, eof }))
+        listed(from, |from| Ok(ReaddirplusEntry::decode(from)?.cookie)).map(Self)
     }
+}
+
+/// A page of READDIR.
+struct Names(Listed);
+
+impl<'a> Decode<'a> for Names {
+    fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        listed(from, |from| Ok(ReaddirEntry::decode(from)?.cookie)).map(Self)
+    }
+}
+
+/// A page of a listing, reduced to the number of entries and where to continue.
+fn listed<'a>(
+    from: &mut Reader<'a>,
+    cookie_of: impl Fn(&mut Reader<'a>) -> Result<u64, DecodeError>,
+) -> Result<Listed, DecodeError> {
+    Option::<Attributes>::decode(from)?;
+    let verifier = Verifier::decode(from)?;
+    let (mut entries, mut cookie) = (0, 0);
+    while from.bool()? {
+        cookie = cookie_of(from)?;
+        entries += 1;
+    }
+    let eof = from.bool()?;
+    Ok(Listed { entries, cookie, verifier, eof })
 }

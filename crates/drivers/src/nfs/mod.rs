@@ -26,6 +26,7 @@ mod incoming;
 mod incoming_tests;
 mod lane;
 mod later;
+mod list;
 mod look;
 mod lookup;
 mod manage;

@@ -2,14 +2,12 @@
 
 use metrics::{ErrorKind, ProcedureStats};
 use wire::nfs3::{
-    CommitArgs, CreateArgs, CreateHow, DirArgs, FileHandle, Name, Procedure, ReaddirplusArgs, SetAttributes,
-    Status,
+    CommitArgs, CreateArgs, CreateHow, DirArgs, FileHandle, Name, Procedure, SetAttributes, Status,
 };
 
-use super::calls::{Call, Commit, Create, Getattr, Listed, Read, Readdirplus, Remove, Write};
-use super::connection::{Connection, LISTING_BYTES};
+use super::calls::{Call, Commit, Create, Getattr, Read, Remove, Write};
+use super::connection::Connection;
 use super::errors::{advice, kind_of};
-use super::lane::LaneListing;
 use super::later::{Later, asks_for_later};
 use super::procedures::rpc_kind;
 use super::session::NfsSession;
@@ -77,7 +75,7 @@ impl<'a> Operation<'a> {
             _ => String::new(),
         };
         let file = match fault.procedure {
-            Procedure::Readdirplus => String::new(),
+            Procedure::Readdir | Procedure::Readdirplus => String::new(),
             _ => match &self.session.named {
                 Some(named) => format!("/{}", named.path(*object)),
                 None => format!("/{object:016x}"),
@@ -188,6 +186,17 @@ impl<'a> Operation<'a> {
     }
 
     pub(super) async fn create(&mut self) -> Result<(), Fault> {
+        self.create_file().await.map(drop)
+    }
+
+    /// Creates the file with all its content. Handles are known from here on, so the path is looked up once.
+    pub(super) async fn write_file(&mut self) -> Result<(), Fault> {
+        let file = self.create_file().await?;
+        self.transfer::<Write>(file).await?;
+        if self.op.durable { self.commit_file(file).await } else { Ok(()) }
+    }
+
+    async fn create_file(&mut self) -> Result<FileHandle, Fault> {
         let (directory, name) = self.place().await?;
         let place = DirArgs { directory, name: Name(name.as_bytes()) };
         let attributes = SetAttributes { mode: Some(reactor::FILE_MODE), ..SetAttributes::default() };
@@ -200,12 +209,12 @@ impl<'a> Operation<'a> {
             Err(fault) => return Err(fault),
         };
         match file {
-            Some(file) => self.session.handles.borrow_mut().insert(self.op.object, file),
-            None => {
-                self.open().await?;
+            Some(file) => {
+                self.session.handles.borrow_mut().insert(self.op.object, file);
+                Ok(file)
             }
+            None => Ok(self.open().await?.file),
         }
-        Ok(())
     }
 
     pub(super) async fn read(&mut self) -> Result<(), Fault> {
@@ -235,8 +244,13 @@ impl<'a> Operation<'a> {
     }
 
     pub(super) async fn commit(&mut self) -> Result<(), Fault> {
+        let file = self.open().await?.file;
+        self.commit_file(file).await
+    }
+
+    async fn commit_file(&mut self, file: FileHandle) -> Result<(), Fault> {
         let object = self.op.object;
-        let arguments = CommitArgs { file: self.open().await?.file, offset: 0, count: 0 };
+        let arguments = CommitArgs { file, offset: 0, count: 0 };
         let covered = self.session.handles.borrow_mut().take_uncommitted(object);
         let verifier = match self.call(Commit, &arguments).await {
             Ok(verifier) => verifier,
@@ -277,25 +291,6 @@ impl<'a> Operation<'a> {
             Err(fault) if !(fault.repeated && fault.status == Some(Status::NOENT)) => Err(fault),
             _ => Ok(()),
         }
-    }
-
-    /// Fetches one page of our directory: continues where the lane's last one ended, and restarts after the end.
-    pub(super) async fn list(&mut self) -> Result<(), Fault> {
-        let listing = &self.session.lanes[self.op.lane as usize].listing;
-        let LaneListing { cookie, verifier } = listing.get();
-        let arguments = ReaddirplusArgs {
-            directory: self.own_directory().await?,
-            cookie,
-            verifier,
-            dir_count: LISTING_BYTES / 4,
-            max_count: LISTING_BYTES,
-        };
-        listing.set(LaneListing::default());
-        let Listed { entries, cookie, verifier, eof } = self.call(Readdirplus, &arguments).await?;
-        if !eof && entries > 0 {
-            listing.set(LaneListing { cookie, verifier });
-        }
-        Ok(())
     }
 
     pub(super) fn fault(&self, procedure: Procedure, kind: ErrorKind, text: String) -> Fault {

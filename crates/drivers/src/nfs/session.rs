@@ -60,6 +60,8 @@ pub struct NfsSession {
 #[derive(Default)]
 pub(super) struct Lane {
     pub(super) listing: Cell<LaneListing>,
+    /// That of names alone: a cookie is valid for the procedure that returned it.
+    pub(super) names: Cell<LaneListing>,
     /// The path of a named file.
     pub(super) path: Cell<String>,
     /// A block that arrives by several READs and is verified as a whole.
@@ -211,12 +213,14 @@ impl Session for NfsSession {
         let mut operation = Operation::new(self, op);
         let result = match op.kind {
             OpKind::Create => operation.create().await,
-            OpKind::Write => operation.write().await,
+            OpKind::Write | OpKind::Append => operation.write().await,
+            OpKind::WriteFile => operation.write_file().await,
             OpKind::Read => operation.read().await,
             OpKind::Commit => operation.commit().await,
             OpKind::Stat => operation.stat().await,
             OpKind::Remove => operation.remove().await,
             OpKind::List => operation.list().await,
+            OpKind::Readdir => operation.readdir().await,
             OpKind::Access => operation.access().await,
             OpKind::Chmod => operation.chmod().await,
             OpKind::Truncate => operation.truncate().await,
@@ -234,7 +238,11 @@ impl Session for NfsSession {
             | OpKind::PutTagging
             | OpKind::GetTagging
             | OpKind::BatchDelete
-            | OpKind::ListPrefixes => {
+            | OpKind::ListPrefixes
+            | OpKind::Setxattr
+            | OpKind::Getxattr
+            | OpKind::Open
+            | OpKind::Close => {
                 let text = format!("NFS has no operation \"{}\"", op.kind);
                 return Err(OpError::new(ErrorKind::Rejected, text));
             }

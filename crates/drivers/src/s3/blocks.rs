@@ -52,7 +52,14 @@ impl S3Session {
             | OpKind::PutTagging
             | OpKind::GetTagging
             | OpKind::BatchDelete
-            | OpKind::ListPrefixes => {
+            | OpKind::ListPrefixes
+            | OpKind::Append
+            | OpKind::Readdir
+            | OpKind::Setxattr
+            | OpKind::Getxattr
+            | OpKind::Open
+            | OpKind::Close
+            | OpKind::WriteFile => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

@@ -231,7 +231,14 @@ impl S3Session {
             | OpKind::Symlink
             | OpKind::Readlink
             | OpKind::Mkdir
-            | OpKind::Rmdir => {
+            | OpKind::Rmdir
+            | OpKind::Append
+            | OpKind::Readdir
+            | OpKind::Setxattr
+            | OpKind::Getxattr
+            | OpKind::Open
+            | OpKind::Close
+            | OpKind::WriteFile => {
                 Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
             }
         };

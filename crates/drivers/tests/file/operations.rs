@@ -34,6 +34,7 @@ fn a_file_is_made_written_read_looked_at_and_removed() {
             }
             perform(reactor, session, &op(OpKind::Stat, object, 0, 0)).unwrap();
             perform(reactor, session, &op(OpKind::List, 0, 0, 0)).unwrap();
+            perform(reactor, session, &op(OpKind::Readdir, 0, 0, 0)).unwrap();
             perform(reactor, session, &op(OpKind::Remove, object, 0, 0)).unwrap();
             assert!(!name.exists());
             for kind in [OpKind::Read, OpKind::Write, OpKind::Stat, OpKind::Remove, OpKind::Commit] {
@@ -213,7 +214,9 @@ fn a_file_is_used_like_a_device_and_keeps_its_size() {
             let beyond = perform(&reactor, &session, &op(OpKind::Write, 0, 1 << 20, 4096)).unwrap_err();
             assert_eq!(beyond.kind, ErrorKind::Length);
             assert!(beyond.detail.contains("the device ends at 1048576"), "{beyond}");
-            for kind in [OpKind::Create, OpKind::Remove, OpKind::List, OpKind::Put] {
+            for kind in
+                [OpKind::Create, OpKind::Remove, OpKind::List, OpKind::Setxattr, OpKind::Open, OpKind::Put]
+            {
                 let refused = perform(&reactor, &session, &op(kind, 0, 0, 0)).unwrap_err();
                 assert_eq!(refused.kind, ErrorKind::Rejected);
             }
@@ -269,12 +272,46 @@ fn names_and_attributes_are_changed_on_every_backend() {
         assert_eq!(path(1).metadata().unwrap().mode() & 0o7777, 0o644);
         perform(op(OpKind::Truncate, 1, 0, 12_345)).unwrap();
         assert_eq!(path(1).metadata().unwrap().len(), 12_345);
+        perform(op(OpKind::Truncate, 1, 0, 8192)).unwrap();
+        assert_eq!(perform(op(OpKind::Append, 1, 8192, 4096)).unwrap().bytes, 4096);
+        assert_eq!(path(1).metadata().unwrap().len(), 12_288);
+        assert_eq!(perform(of(OpKind::Close, 1)).unwrap_err().kind, ErrorKind::Rejected);
+        for _ in 0..3 {
+            perform(of(OpKind::Open, 1)).unwrap();
+            perform(of(OpKind::Close, 1)).unwrap();
+        }
+        assert_eq!(perform(of(OpKind::Close, 1)).unwrap_err().kind, ErrorKind::Rejected);
+        perform(of(OpKind::Getxattr, 1)).unwrap();
+        perform(of(OpKind::Setxattr, 1)).unwrap();
+        perform(of(OpKind::Getxattr, 1)).unwrap();
+        let attribute = || {
+            let mut value = [0; 64];
+            let len = rustix::fs::getxattr(path(1), "user.manometer", &mut value).unwrap();
+            String::from_utf8(value[..len].to_vec()).unwrap()
+        };
+        let first = attribute();
+        assert!(first.len() == 32 && first.starts_with(&format!("{:016x}", 1)), "{first}");
+        perform(of(OpKind::Setxattr, 1)).unwrap();
+        assert_ne!(attribute(), first, "each set changes something");
+        let flags = rustix::fs::XattrFlags::empty();
+        rustix::fs::setxattr(path(1), "user.manometer", &[b'0'; 32], flags).unwrap();
+        assert_eq!(perform(of(OpKind::Getxattr, 1)).unwrap_err().kind, ErrorKind::Corrupt);
         perform(of(OpKind::Link, 1).other(2)).unwrap();
         assert_eq!(path(1).metadata().unwrap().ino(), path(2).metadata().unwrap().ino());
         perform(of(OpKind::Rename, 1).other(3)).unwrap();
         assert!(!path(1).exists() && path(3).exists());
         // The descriptor kept for the old name is not used for it.
         assert_eq!(perform(op(OpKind::Truncate, 1, 0, 5)).unwrap_err().kind, ErrorKind::NotFound);
+        for (object, durable, calls) in [(7, false, 3), (8, true, 4)] {
+            let op = Op { durable, ..op(OpKind::WriteFile, object, 0, 65_536) };
+            let done = perform(op).unwrap();
+            assert!(done.bytes == 65_536 && done.rpcs >= calls, "{done:?}");
+            let mut expected = vec![0; 65_536];
+            Payload::new(7).fill(object, 0, &mut expected);
+            assert!(std::fs::read(path(object)).unwrap() == expected);
+            assert_eq!(perform(op).unwrap_err().kind, ErrorKind::AlreadyExists);
+            perform(of(OpKind::Remove, object)).unwrap();
+        }
         perform(of(OpKind::Symlink, 4).other(3)).unwrap();
         assert_eq!(std::fs::read_link(path(4)).unwrap().to_str().unwrap(), format!("{:016x}", 3));
         perform(of(OpKind::Readlink, 4)).unwrap();
@@ -290,6 +327,10 @@ fn names_and_attributes_are_changed_on_every_backend() {
             (of(OpKind::Readlink, 9), ErrorKind::NotFound),
             (of(OpKind::Access, 9), ErrorKind::NotFound),
             (of(OpKind::Chmod, 9), ErrorKind::NotFound),
+            (of(OpKind::Open, 9), ErrorKind::NotFound),
+            (of(OpKind::Setxattr, 9), ErrorKind::NotFound),
+            (of(OpKind::Getxattr, 9), ErrorKind::NotFound),
+            (op(OpKind::Append, 9, 0, 4096), ErrorKind::NotFound),
         ] {
             let error = perform(refused).unwrap_err();
             assert_eq!(error.kind, kind, "{error}");

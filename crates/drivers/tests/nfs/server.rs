@@ -63,6 +63,8 @@ pub struct State {
     pub write_verifier: Mutex<Verifier>,
     /// Stability and length of each WRITE.
     pub writes: Mutex<Vec<(Stability, u32)>>,
+    /// The cookie of each READDIR.
+    pub names_from: Mutex<Vec<u64>>,
     /// Maximum READ and WRITE reported by FSINFO.
     pub transfer_max: AtomicU32,
     pub last_uid: AtomicU32,
@@ -100,6 +102,7 @@ impl Server {
             mount: Mutex::new(Ok(vec![1])),
             write_verifier: Mutex::new([7; 8]),
             writes: Mutex::default(),
+            names_from: Mutex::default(),
             transfer_max: AtomicU32::new(1 << 20),
             last_uid: AtomicU32::new(u32::MAX),
         });
@@ -393,16 +396,25 @@ fn execute(
             };
             ok(reply, info);
         }
-        Procedure::Readdir | Procedure::Readdirplus => list(&nodes, procedure, from, reply),
+        Procedure::Readdir | Procedure::Readdirplus => list(state, &nodes, procedure, from, reply),
         _ => return Err(Status::NOTSUPP),
     }
     Ok(())
 }
 
 /// A page of at most 100 entries; cookies are ids.
-fn list(nodes: &BTreeMap<u64, Node>, procedure: Procedure, from: &mut Reader<'_>, reply: &mut Vec<u8>) {
+fn list(
+    state: &State,
+    nodes: &BTreeMap<u64, Node>,
+    procedure: Procedure,
+    from: &mut Reader<'_>,
+    reply: &mut Vec<u8>,
+) {
     let directory = id_of(FileHandle::decode(from).unwrap());
     let cookie = u64::decode(from).unwrap();
+    if procedure == Procedure::Readdir {
+        state.names_from.lock().unwrap().push(cookie);
+    }
     let mut entries = nodes.range(cookie + 1..).filter(|(_, node)| node.parent == directory);
     ok(reply, None::<Attributes>);
     [0u8; 8].encode(reply);

@@ -13,7 +13,7 @@ use crate::support::{context, on_both, op, perform};
 use crate::v41::{LIMIT, driver, first, open};
 
 /// Every operation, in an order in which each finds what it needs.
-fn all() -> [Op; 18] {
+fn all() -> [Op; 24] {
     let of = |kind, object| op(kind, 0, object, 0, 0);
     [
         of(OpKind::Create, 1),
@@ -24,13 +24,19 @@ fn all() -> [Op; 18] {
         of(OpKind::Access, 1),
         of(OpKind::Chmod, 1),
         op(OpKind::Truncate, 0, 1, 0, 5000),
+        op(OpKind::Append, 0, 1, 5000, 700),
+        op(OpKind::WriteFile, 0, 6, 0, 9000),
+        Op { durable: true, ..op(OpKind::WriteFile, 0, 7, 0, 9000) },
         of(OpKind::Link, 1).other(2),
         of(OpKind::Rename, 1).other(3),
         of(OpKind::Symlink, 4).other(3),
         of(OpKind::Readlink, 4),
         of(OpKind::Mkdir, 5),
         of(OpKind::List, 0),
+        of(OpKind::Readdir, 0),
         of(OpKind::Rmdir, 5),
+        of(OpKind::Remove, 6),
+        of(OpKind::Remove, 7),
         of(OpKind::Remove, 4),
         of(OpKind::Remove, 3),
         of(OpKind::Remove, 2),
@@ -74,12 +80,16 @@ fn every_operation_is_one_compound_named_by_what_it_does() {
         let reactor = Reactor::open(choice).unwrap();
         let session = open(&reactor, &driver, &context(1));
         let names = [
-            Open, Write, Commit, Read, Getattr, Access, Setattr, Setattr, Link, Rename, Create, Readlink,
-            Create, Readdir, Remove, Remove, Remove, Remove,
+            Open, Write, Commit, Read, Getattr, Access, Setattr, Setattr, Write, Open, Open, Link, Rename,
+            Create, Readlink, Create, Readdir, Readdir, Remove, Remove, Remove, Remove, Remove, Remove,
         ];
         for ((kind, calls), name) in costs(&reactor, &server, &session).into_iter().zip(names) {
             match kind {
                 // Nobody has returned the handle of a new symbolic link.
+                OpKind::WriteFile => {
+                    assert_eq!(calls[..2], [(Open, 1), (Write, 1)]);
+                    assert!(matches!(calls[2..], [] | [(Commit, 1)]), "{calls:?}");
+                }
                 OpKind::Readlink => assert_eq!(calls, [(RpcKind::Lookup, 1), (Readlink, 1)]),
                 _ => assert_eq!(calls, [(name, 1)], "{kind}"),
             }
@@ -103,7 +113,7 @@ fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
         let lookups = match kind {
             OpKind::Link => 3,
             OpKind::Create | OpKind::Rename | OpKind::Symlink | OpKind::Mkdir | OpKind::Rmdir => 1,
-            OpKind::List | OpKind::Remove => 1,
+            OpKind::List | OpKind::Readdir | OpKind::Remove | OpKind::WriteFile => 1,
             _ => 2,
         };
         assert_eq!(calls[0], (RpcKind::Lookup, lookups), "{kind}");

@@ -143,9 +143,14 @@ impl Churn {
     pub(crate) fn renamed_one(&mut self, error: Option<ErrorKind>) {
         use ErrorKind::{AccessDenied, AlreadyExists, NoSpace, NotFound, ReadOnly, Rejected};
         match error {
-            Some(NotFound) if !self.moving => self.oldest += 1,
+            Some(NotFound) if !self.moving => self.oldest_is_gone(),
+            // Either the attempt to rename it had succeeded, or one to remove it: the next one may exist.
+            Some(NotFound) if self.leaving > 0 => {
+                self.oldest_is_gone();
+                self.moving = false;
+            }
             None | Some(NotFound) => {
-                self.oldest += 1;
+                self.oldest_is_gone();
                 self.next += 1;
                 (self.doubt, self.moving) = (false, false);
             }
@@ -154,11 +159,51 @@ impl Churn {
         }
     }
 
+    fn oldest_is_gone(&mut self) {
+        self.oldest += 1;
+        self.leaving = self.leaving.saturating_sub(1);
+    }
+
     /// What is left, including anything in doubt; `full` if the objects have their whole size.
     fn left(&self, full: bool) -> Extent {
         let there = self.count();
         let complete = if full { there } else { 0 };
         let existing = there + u64::from(self.doubt);
         Extent { first: self.number(self.oldest), existing, complete, ..Extent::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_files() -> Churn {
+        let mut files = Churn::default();
+        for _ in 0..2 {
+            files.begin();
+            files.made_one(None);
+        }
+        files
+    }
+
+    #[test]
+    fn a_file_that_was_removed_or_renamed_is_in_doubt() {
+        let mut files = two_files();
+        files.removed_one(Some(ErrorKind::TimedOut));
+        files.begin();
+        files.renamed_one(Some(ErrorKind::TimedOut));
+        assert!(files.is_moving());
+        files.renamed_one(Some(ErrorKind::NotFound));
+        assert!(!files.is_moving());
+        assert_eq!((files.count(), files.left(false).existing), (1, 2), "one is there, one may be");
+    }
+
+    #[test]
+    fn a_file_that_was_only_renamed_is_there() {
+        let mut files = two_files();
+        files.begin();
+        files.renamed_one(Some(ErrorKind::TimedOut));
+        files.renamed_one(Some(ErrorKind::NotFound));
+        assert_eq!((files.count(), files.left(false).existing), (2, 2));
     }
 }

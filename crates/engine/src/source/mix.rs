@@ -1,5 +1,6 @@
 //! The load of an experiment: draws an operation by weight, then its place by the access pattern.
 
+mod log;
 mod own;
 mod pause;
 mod plan;
@@ -14,6 +15,7 @@ use metrics::{ErrorKind, OpKind};
 use super::{Churn, LaneRecord};
 use crate::access::{Picker, spread};
 use crate::data_set::Place;
+use log::Log;
 pub(super) use pause::PausingMixer;
 pub(super) use plan::MixDraws;
 use plan::{Role, field_of};
@@ -37,8 +39,14 @@ pub(crate) struct Mixer<'a> {
     uncommitted: u32,
     /// The last file written.
     written: Option<u64>,
+    /// The file that it appends to.
+    log: Log,
     /// Hard links created in a row.
     links: u32,
+    /// Files created with their content.
+    files_written: u32,
+    /// The file that it has opened.
+    opened: Option<u64>,
 }
 
 /// How an operation chooses its place.
@@ -82,14 +90,35 @@ impl<'a> Mixer<'a> {
         let aims = plan.ops.iter().zip(0..).map(|(op, salt)| aim(&op.role, salt)).collect();
         let random = fastrand::Rng::with_seed(spread(plan.mix.seed, !number));
         let content_seed = spread(plan.mix.seed ^ u64::from(plan.mix.generation), number);
-        let (writes, uncommitted, written, links) = (0, 0, None, 0);
-        Mixer { plan, notes, lane, random, aims, writes, content_seed, uncommitted, written, links }
+        let (writes, uncommitted, written, links, opened) = (0, 0, None, 0, None);
+        let log = Log::new(plan.ops.iter().any(|op| op.kind == OpKind::Append));
+        Mixer {
+            plan,
+            notes,
+            lane,
+            random,
+            aims,
+            writes,
+            content_seed,
+            uncommitted,
+            written,
+            log,
+            links,
+            files_written: 0,
+            opened,
+        }
     }
 
     #[inline]
     pub(super) fn peek(&mut self) -> Option<Op> {
-        if self.plan.mix.fsync_every > 0 && self.uncommitted >= self.plan.mix.fsync_every {
-            return self.commit(None);
+        let fsync_every = self.plan.mix.fsync_every;
+        if fsync_every > 0 {
+            if self.uncommitted >= fsync_every {
+                return self.commit(None);
+            }
+            if let Some(object) = self.log.due(fsync_every) {
+                return Some(self.commit_of(object));
+            }
         }
         let at = if self.aims.len() == 1 { 0 } else { self.plan.draw_op(&mut self.random) };
         self.op(at)
@@ -140,7 +169,10 @@ impl<'a> Mixer<'a> {
             Aim::Own => Some(self.own(kind)),
             Aim::Commit(picker) => {
                 let item = picker.next(&mut self.random);
-                self.commit(Some(item))
+                match self.log.due(1) {
+                    Some(object) => Some(self.commit_of(object)),
+                    None => self.commit(Some(item)),
+                }
             }
         }
     }
@@ -170,16 +202,23 @@ impl<'a> Mixer<'a> {
     /// The commit of the last file written; if there is none, of this item.
     fn commit(&self, item: Option<u64>) -> Option<Op> {
         let object = self.written.or_else(|| item.map(|item| self.plan.items.place(item).object))?;
-        Some(self.at(OpKind::Commit, Place { object, offset: 0, len: self.plan.item_bytes() }, 0))
+        Some(self.commit_of(object))
+    }
+
+    fn commit_of(&self, object: u64) -> Op {
+        self.at(OpKind::Commit, Place { object, offset: 0, len: self.plan.item_bytes() }, 0)
     }
 
     #[inline]
     pub(super) fn begin(&mut self, op: &Op) {
         match op.kind {
             OpKind::Write | OpKind::Put | OpKind::Create => self.begin_writing(op),
-            OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Mkdir | OpKind::Copy => {
-                self.begin_own(op)
-            }
+            OpKind::Rename
+            | OpKind::Link
+            | OpKind::Symlink
+            | OpKind::Mkdir
+            | OpKind::Copy
+            | OpKind::WriteFile => self.begin_own(op),
             _ => {}
         }
     }
@@ -203,6 +242,19 @@ impl<'a> Mixer<'a> {
             OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Mkdir | OpKind::Copy => {
                 self.finished_own(op, error);
             }
+            OpKind::WriteFile => {
+                self.writes = self.writes.wrapping_add(1);
+                self.files_written = self.files_written.wrapping_add(1);
+                self.finished_own(op, error);
+            }
+            OpKind::Append => {
+                self.writes = self.writes.wrapping_add(1);
+                self.log.finished(op, error);
+            }
+            OpKind::Truncate => self.log.finished(op, error),
+            OpKind::Open => self.opened = error.is_none().then_some(op.object),
+            OpKind::Close => self.opened = None,
+            OpKind::Commit if Churn::made(op.object) => self.log.committed(),
             OpKind::Commit => self.committed(error),
             _ => {}
         }
@@ -232,13 +284,20 @@ impl<'a> Mixer<'a> {
         }
     }
 
-    /// A load with commits or a check also makes its last writes durable.
+    /// A load with commits or a check also makes its last writes durable, and one with commits its last appends.
     pub(super) fn closing(&self) -> Option<Op> {
-        let wanted = self.plan.mix.fsync_every > 0 || self.plan.keeps_book();
-        if wanted && self.uncommitted > 0 { self.commit(None) } else { None }
+        let commits = self.plan.mix.fsync_every > 0;
+        if (commits || self.plan.keeps_book()) && self.uncommitted > 0 {
+            return self.commit(None);
+        }
+        self.log.due(1).filter(|_| commits).map(|object| self.commit_of(object))
     }
 
     pub(super) fn closed(&mut self, error: Option<ErrorKind>) {
-        self.committed(error);
+        if self.uncommitted > 0 {
+            self.committed(error);
+        } else {
+            self.log.committed();
+        }
     }
 }

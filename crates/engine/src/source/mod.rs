@@ -286,7 +286,7 @@ impl Source<'_> {
 
     /// Whether there may be more such work.
     pub(crate) fn closes_more(&self) -> bool {
-        matches!(self, Source::Job(_))
+        matches!(self, Source::Job(_) | Source::Mix(_) | Source::Pausing(_))
     }
 
     /// Records how that ended.

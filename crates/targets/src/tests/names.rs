@@ -2,8 +2,10 @@
 
 use super::*;
 
-const OPS: [(OpKind, f64); 13] = [
-    (OpKind::Create, 0.2),
+const OPS: [(OpKind, f64); 16] = [
+    (OpKind::Create, 0.14),
+    (OpKind::WriteFile, 0.03),
+    (OpKind::Append, 0.03),
     (OpKind::Remove, 0.1),
     (OpKind::Rename, 0.1),
     (OpKind::Link, 0.1),
@@ -14,8 +16,9 @@ const OPS: [(OpKind, f64); 13] = [
     (OpKind::Truncate, 0.05),
     (OpKind::Stat, 0.05),
     (OpKind::Access, 0.05),
-    (OpKind::Chmod, 0.03),
+    (OpKind::Chmod, 0.02),
     (OpKind::List, 0.02),
+    (OpKind::Readdir, 0.01),
 ];
 
 /// Runs all of them; nothing may fail.
@@ -26,7 +29,7 @@ fn load(opened: &Opened, workload: &Workload) -> StageResult {
         data_set: opened.data_set(workload),
         ops: workload.ops.clone(),
         access: workload.access(),
-        block_sizes: Vec::new(),
+        block_sizes: workload.block_sizes().to_vec(),
         fsync_every: 0,
         batch_size: 10,
         think: None,
@@ -132,6 +135,11 @@ fn costs(mixed: &StageResult) {
         (OpKind::Readlink, Readlink),
         (OpKind::Truncate, Setattr),
         (OpKind::Chmod, Setattr),
+        (OpKind::Append, RpcKind::Write),
+        (OpKind::WriteFile, Create),
+        (OpKind::WriteFile, RpcKind::Write),
+        (OpKind::List, RpcKind::Readdirplus),
+        (OpKind::Readdir, RpcKind::Readdir),
         (OpKind::Link, RpcKind::Link),
     ] {
         assert_eq!(calls(kind, procedure), of(kind).ok, "{kind}");
@@ -167,8 +175,11 @@ fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
         (OpKind::Rename, 1),
         (OpKind::Mkdir, 1),
         (OpKind::List, 1),
+        (OpKind::Readdir, 1),
         (OpKind::Stat, 2),
         (OpKind::Chmod, 2),
+        (OpKind::Append, 2),
+        (OpKind::WriteFile, 1),
         (OpKind::Readlink, 2),
         // The file, and the directory of its new name.
         (OpKind::Link, 3),
@@ -178,4 +189,157 @@ fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
         assert_eq!(lookup.unwrap().calls, lookups * stats.ok, "{kind}");
     }
     opened.remove_all().unwrap();
+}
+
+/// Each of the 8 lanes fills one file, empties it, and begins again.
+fn appends(opened: &Opened) {
+    const LANES: u64 = 8;
+    let workload = workload(&[(OpKind::Append, 1.0)]);
+    opened.prepare().unwrap();
+    let mix = Mix {
+        data_set: opened.data_set(&workload),
+        ops: workload.ops.clone(),
+        access: workload.access(),
+        block_sizes: workload.block_sizes().to_vec(),
+        fsync_every: 3,
+        batch_size: 10,
+        think: None,
+        verify: false,
+        generation: 1,
+        seed: 3,
+    };
+    let mixed = stage(opened, &workload, Load::Mix(mix), StopRule::Ops(1000), Sink::Buffer);
+    assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
+    let done = |kind| mixed.total.op(kind).map_or(0, |stats| stats.ok);
+    let (appended, emptied) = (done(OpKind::Append), done(OpKind::Truncate));
+    assert_eq!(done(OpKind::Create), LANES);
+    assert_eq!(mixed.total.bytes(), appended * 4096);
+    assert!(emptied > 2 * LANES && done(OpKind::Commit) > appended / 4, "{emptied}");
+    // What is there is what was appended since a file was last emptied.
+    let mut sizes = Vec::new();
+    assert!(opened.items(&mut |object, bytes| sizes.push((object, bytes))).unwrap());
+    assert_eq!(sizes.len() as u64, LANES);
+    assert_eq!(sizes.iter().map(|(_, bytes)| bytes).sum::<u64>(), appended * 4096 - emptied * (64 << 10));
+    opened.remove_all().unwrap();
+}
+
+#[test]
+fn appended_bytes_are_in_the_files() {
+    let (directory, _, run) = run();
+    let url = format!("file://{}", directory.path().display());
+    appends(&open(&target(&url, &[]), &workload(&[(OpKind::Append, 1.0)]), &options(&run)).unwrap());
+    let array = Provisioned::start(directory.path());
+    appends(&open(&array.nfs(), &workload(&[(OpKind::Append, 1.0)]), &options(&run)).unwrap());
+    assert!(run.remaining().is_empty());
+}
+
+#[test]
+fn attributes_stay_with_their_files() {
+    let (directory, _, run) = run();
+    let url = format!("file://{}", directory.path().display());
+    let workload = workload(&[(OpKind::Setxattr, 0.5), (OpKind::Getxattr, 0.5)]);
+    let opened = open(&target(&url, &[]), &workload, &options(&run)).unwrap();
+    assert!(opened.look(true).findings.is_empty());
+    opened.prepare().unwrap();
+    fill(&opened, &workload, 1);
+    let mix = Mix {
+        data_set: opened.data_set(&workload),
+        ops: workload.ops.clone(),
+        access: workload.access(),
+        block_sizes: Vec::new(),
+        fsync_every: 0,
+        batch_size: 10,
+        think: None,
+        verify: false,
+        generation: 1,
+        seed: 3,
+    };
+    let mixed = stage(&opened, &workload, Load::Mix(mix), StopRule::Ops(1000), Sink::Buffer);
+    assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
+    assert!(workload.ops.iter().all(|op| mixed.total.op(op.op).unwrap().ok > 400));
+    for object in 0..8 {
+        let mut value = [0; 64];
+        let len =
+            rustix::fs::getxattr(opened.path_of(object).unwrap(), "user.manometer", &mut value).unwrap();
+        assert_eq!((len, &value[..16]), (32, format!("{object:016x}").as_bytes()));
+    }
+    opened.remove_all().unwrap();
+}
+
+#[test]
+fn files_are_opened_and_closed_while_others_come_and_go() {
+    let (directory, _, run) = run();
+    let url = format!("file://{}", directory.path().display());
+    let ops = [(OpKind::Open, 0.3), (OpKind::Close, 0.3), (OpKind::Create, 0.2), (OpKind::Remove, 0.2)];
+    let workload = workload(&ops);
+    let opened = open(&target(&url, &[]), &workload, &options(&run)).unwrap();
+    opened.prepare().unwrap();
+    let mix = Mix {
+        data_set: opened.data_set(&workload),
+        ops: workload.ops.clone(),
+        access: workload.access(),
+        block_sizes: Vec::new(),
+        fsync_every: 0,
+        batch_size: 10,
+        think: None,
+        verify: false,
+        generation: 1,
+        seed: 3,
+    };
+    let mixed = stage(&opened, &workload, Load::Mix(mix), StopRule::Ops(4000), Sink::Buffer);
+    assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
+    let done = |kind| mixed.total.op(kind).map_or(0, |stats| stats.ok);
+    let still_open = done(OpKind::Open) - done(OpKind::Close);
+    assert!(done(OpKind::Open) > 1000 && still_open <= 8, "{still_open}");
+    remove(&opened, &workload, &mixed);
+    opened.remove_all().unwrap();
+}
+
+fn whole_files(opened: &Opened, durable: bool) {
+    let ops = [(OpKind::WriteFile, 0.6), (OpKind::Remove, 0.2), (OpKind::Rename, 0.2)];
+    let workload = workload(&ops);
+    opened.prepare().unwrap();
+    let mix = Mix {
+        data_set: opened.data_set(&workload),
+        ops: workload.ops.clone(),
+        access: workload.access(),
+        block_sizes: Vec::new(),
+        fsync_every: u32::from(durable),
+        batch_size: 10,
+        think: None,
+        verify: false,
+        generation: 1,
+        seed: 3,
+    };
+    let mixed = stage(opened, &workload, Load::Mix(mix), StopRule::Ops(1000), Sink::Buffer);
+    assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
+    let written = mixed.total.op(OpKind::WriteFile).unwrap();
+    assert_eq!(written.bytes, written.ok * (64 << 10));
+    let procedures: Vec<_> =
+        written.procedures.iter().map(|stats| (stats.procedure.name(), stats.calls / written.ok)).collect();
+    if !procedures.is_empty() {
+        let expected = [("CREATE", 1), ("WRITE", 1), ("COMMIT", 1)];
+        assert_eq!(procedures, expected[..if durable { 3 } else { 2 }]);
+    }
+    let made = mixed.total.op(OpKind::Create).map_or(0, |stats| stats.ok);
+    let mut sizes = Vec::new();
+    assert!(opened.items(&mut |_, bytes| sizes.push(bytes)).unwrap());
+    assert_eq!(sizes.len() as u64, written.ok + made - mixed.total.op(OpKind::Remove).unwrap().ok);
+    let whole = sizes.iter().filter(|bytes| **bytes == 64 << 10).count();
+    assert_eq!(whole + sizes.iter().filter(|bytes| **bytes == 0).count(), sizes.len());
+    assert!(whole > 200, "{whole}");
+    opened.remove_all().unwrap();
+}
+
+#[test]
+fn files_written_as_a_whole_are_whole() {
+    let (directory, _, run) = run();
+    let url = format!("file://{}", directory.path().display());
+    let array = Provisioned::start(directory.path());
+    for durable in [false, true] {
+        let workload = workload(&[(OpKind::WriteFile, 1.0)]);
+        whole_files(&open(&target(&url, &[]), &workload, &options(&run)).unwrap(), durable);
+        whole_files(&open(&array.nfs(), &workload, &options(&run)).unwrap(), durable);
+    }
+    assert!(run.remaining().is_empty());
 }

@@ -6,6 +6,11 @@ pub const ALL: &[Mistake] = &[
     Mistake::new("op-write-s3", "write on S3", store!("    ops: write\n")),
     Mistake::new("op-remove-s3", "remove on S3", store!("    ops: {get: 50%, remove: 50%}\n")),
     Mistake::new(
+        "op-xattr-nfs",
+        "extended attributes on NFS",
+        "targets: {n: 'nfs://10.0.0.1/e'}\nworkloads: {x: {ops: setxattr}}\n",
+    ),
+    Mistake::new(
         "op-put-file",
         "put on files",
         "targets: {disk: file:///mnt/data}\nworkloads:\n  puts:\n    ops: put\n",

@@ -1,7 +1,7 @@
 //! The calls of operations as COMPOUNDs: after SEQUENCE, the file or directory, then what to do there.
 
 use wire::nfs3::{
-    CommitArgs, CreateArgs, CreateHow, DirArgs, FileHandle, ReadArgs, ReaddirplusArgs, WriteHead,
+    CommitArgs, CreateArgs, CreateHow, DirArgs, FileHandle, ReadArgs, ReaddirArgs, ReaddirplusArgs, WriteHead,
 };
 use wire::nfs4::{
     Attribute, Bitmap, CallHead, Claim, ClientOwner, CloseArgs, Commit4Args, Fattr, Handle, MINOR_VERSION,
@@ -179,6 +179,14 @@ pub(in super::super) fn commit(arguments: &CommitArgs, to: &mut CompoundWriter<'
     to.put(&OpArgument::Commit(Commit4Args { offset, count }));
 }
 
+/// READDIR that asks for no attributes.
+pub(in super::super) fn readdir(arguments: &ReaddirArgs, to: &mut CompoundWriter<'_>) {
+    let ReaddirArgs { directory, cookie, verifier, count } = *arguments;
+    let (dir_count, max_count, attributes) = (count, count, Bitmap::EMPTY);
+    to.file(directory);
+    to.put(&OpArgument::ReadDir(ReadDirArgs { cookie, verifier, dir_count, max_count, attributes }));
+}
+
 pub(in super::super) fn readdirplus(arguments: &ReaddirplusArgs, to: &mut CompoundWriter<'_>) {
     let ReaddirplusArgs { directory, cookie, verifier, dir_count, max_count } = *arguments;
     to.file(directory);
@@ -192,6 +200,21 @@ mod tests {
     use wire::xdr::{Decode, Reader};
 
     use super::*;
+
+    #[test]
+    fn names_alone_are_listed_without_attributes() {
+        let mut operations = Vec::new();
+        let mut to = CompoundWriter::plain(&mut operations);
+        let directory = FileHandle::new(&[7; 128]).unwrap();
+        readdir(&ReaddirArgs { directory, cookie: 3, verifier: [9; 8], count: 8192 }, &mut to);
+        assert_eq!(to.plain_end(), (2, false));
+        let mut reader = Reader::new(&operations);
+        assert_eq!(Op::decode(&mut reader).unwrap(), Op::PutFh(Handle(directory)));
+        let (dir_count, attributes) = (8192, Bitmap::EMPTY);
+        let asked = ReadDirArgs { cookie: 3, verifier: [9; 8], dir_count, max_count: 8192, attributes };
+        assert_eq!(Op::decode(&mut reader).unwrap(), Op::ReadDir(asked));
+        reader.finish().unwrap();
+    }
 
     /// What is written is a COMPOUND with as many operations as its head says.
     #[test]

@@ -25,7 +25,7 @@ mod slots;
 
 pub(super) use client::Joined;
 pub(super) use compound::{CompoundWriter, template};
-pub(super) use compound::{commit, create, getattr, lookup, read, readdirplus, remove, write};
+pub(super) use compound::{commit, create, getattr, lookup, read, readdir, readdirplus, remove, write};
 pub(super) use dial::{open, open_session};
 pub(super) use gateway::{ask, is_session_loss};
 pub(super) use names::{access, link, mkdir, readlink, rename, setattr, symlink};

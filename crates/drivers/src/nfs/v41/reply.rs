@@ -261,6 +261,7 @@ fn results(from: &mut Outcomes<'_, '_>, expect: Expect) -> Result<Results, Stop>
             Reply::Write(Written { bytes, committed, verifier })
         }
         Expect::Commit => Reply::Commit(from.next::<Verifier>(Operation::Commit)?),
+        Expect::Readdir => Reply::Readdir(from.next::<Page>(Operation::ReadDir)?.0),
         Expect::Readdirplus => Reply::Readdirplus(from.next::<Page>(Operation::ReadDir)?.0),
         Expect::Renew => Reply::Renew(()),
     }))

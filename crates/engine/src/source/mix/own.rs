@@ -4,6 +4,7 @@ use drivers::Op;
 use metrics::{ErrorKind, OpKind};
 
 use super::Mixer;
+use super::log::Tail;
 use crate::data_set::Place;
 use crate::source::churn::OwnItems;
 
@@ -47,6 +48,14 @@ impl Mixer<'_> {
                 }
                 None => self.make(),
             },
+            OpKind::Append => self.append(),
+            OpKind::WriteFile => self.write_file(),
+            // A lane has one file open at most: it opens and closes in turn.
+            OpKind::Open | OpKind::Close => match (self.opened, files.any_certain(&mut self.random)) {
+                (Some(object), _) => on(OpKind::Close, object),
+                (None, Some(object)) => on(OpKind::Open, object),
+                (None, None) => self.make(),
+            },
             OpKind::BatchDelete => match files.oldest_batch(self.plan.mix.batch_size.into()) {
                 Some((first, last)) => on(kind, first).other(last),
                 None => self.make(),
@@ -65,6 +74,27 @@ impl Mixer<'_> {
         let object = self.notes.own.get().files.newest();
         let (kind, len) = self.plan.makes();
         self.at(kind, Place { object, offset: 0, len }, self.plan.mix.generation)
+    }
+
+    /// A new file with all its content, which every so often is also committed.
+    fn write_file(&self) -> Op {
+        let object = self.notes.own.get().files.newest();
+        let place = Place { object, offset: 0, len: self.plan.item_bytes() };
+        let fsync_every = self.plan.mix.fsync_every;
+        let durable = fsync_every > 0 && (self.files_written + 1).is_multiple_of(fsync_every);
+        Op { durable, ..self.at(OpKind::WriteFile, place, self.generation_of(OpKind::WriteFile)) }
+    }
+
+    /// Writes the next block at the end of the lane's log. A full one is emptied first, so that the load's space is bounded.
+    fn append(&mut self) -> Op {
+        let Some(Tail { object, end }) = self.log.tail() else { return self.make() };
+        let most = self.plan.item_bytes();
+        if end >= most {
+            return Op::new(OpKind::Truncate, self.lane, object);
+        }
+        let size = if self.plan.sizes.len() == 1 { 0 } else { self.plan.draw_size(&mut self.random) };
+        let len = self.plan.sizes[size].bytes.min(most - end);
+        self.at(OpKind::Append, Place { object, offset: end, len }, self.generation_of(OpKind::Append))
     }
 
     /// Gives the oldest file the next number: what exists remains one range.
@@ -95,6 +125,7 @@ impl Mixer<'_> {
         if error.is_none() {
             self.links = if op.kind == OpKind::Link { self.links + 1 } else { 0 };
         }
+        self.log.finished(op, error);
         self.change_own(|own| match op.kind {
             OpKind::Rename => own.files.renamed_one(error),
             OpKind::Link | OpKind::Copy => own.files.made_one(error),

@@ -1,0 +1,51 @@
+//! Closes descriptors without blocking the thread.
+
+use std::io;
+use std::os::fd::{IntoRawFd, OwnedFd};
+use std::rc::Rc;
+
+use io_uring::{opcode, types};
+
+use crate::Reactor;
+use crate::calls::Call;
+use crate::core::{Inner, Kernel};
+use crate::file::{File, by_thread};
+use crate::slots::Held;
+use crate::uring::to_result;
+
+impl Reactor {
+    /// Closes a descriptor (close(2)), which may take time: network file systems write back what is not written yet. The
+    /// descriptor is gone afterwards, whatever the result.
+    ///
+    /// # Errors
+    /// What the kernel reports, such as data that could not be written back.
+    pub async fn close(&self, descriptor: OwnedFd) -> io::Result<()> {
+        close(&self.inner, descriptor).await
+    }
+}
+
+impl File {
+    /// Closes the file like [`Reactor::close`], if this is the last handle to it; otherwise the last one closes it.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub async fn close(self) -> io::Result<()> {
+        let (inner, descriptor) = self.into_parts();
+        match descriptor {
+            Some(descriptor) => close(&inner, descriptor).await,
+            None => Ok(()),
+        }
+    }
+}
+
+async fn close(inner: &Rc<Inner>, descriptor: OwnedFd) -> io::Result<()> {
+    let fd = descriptor.into_raw_fd();
+    let result = match &inner.kernel {
+        Kernel::Uring(uring) => {
+            let close = |_: &mut Held| opcode::Close::new(types::Fd(fd)).build();
+            uring.start(inner, Held::default(), close).uncancelled().await.0
+        }
+        _ => by_thread(inner, Held::default(), |_| Call::Close { fd }).await.0,
+    };
+    to_result(result).map(drop)
+}
