@@ -191,6 +191,16 @@ interface Difference {
   call: string;
 }
 
+/** A change of a cell's level, since the run at this position. */
+export interface LevelChange {
+  run: number;
+  relative: number;
+  low: number;
+  high: number;
+  p_value: number;
+  call: string;
+}
+
 /** A cell's figures in several runs. */
 export interface CellSeries {
   cell: string;
@@ -198,6 +208,7 @@ export interface CellSeries {
   metric: string;
   figures: ({ repetitions: Estimate[]; settled: boolean; against_previous?: Difference } | null)[];
   trend?: { per_run: number; low: number; high: number; p_value: number };
+  changes?: LevelChange[];
 }
 
 export interface History {

@@ -66,6 +66,27 @@ fn single_runs_that_differ_are_unconfirmed() {
     assert!(found.text(Some(100)).contains("worse, unconfirmed"), "{}", found.text(None));
 }
 
+/// Each single night is within what runs differ by; together they are not.
+#[test]
+fn a_level_changes_though_no_pair_of_runs_shows_it() {
+    let figures = [1.0e9, 1.006e9, 0.996e9, 1.003e9, 0.994e9, 0.975e9, 0.981e9, 0.972e9, 0.979e9];
+    let runs = figures.iter().zip(0..).map(|(figure, n)| fixture::by_rule(run(n, *figure), "default"));
+    let runs: Vec<Document> = runs.collect();
+    let found = RunSeries::of(&runs.iter().collect::<Vec<_>>(), &CompareOptions::default());
+    let cell = &found.cells[0];
+    let calls =
+        cell.figures.iter().flatten().filter_map(|figure| Some(figure.against_previous.as_ref()?.call));
+    assert!(calls.clone().all(|call| call != Call::Worse), "{:?}", calls.collect::<Vec<_>>());
+    let [change] = cell.changes[..] else { panic!("{:?}", cell.changes) };
+    assert_eq!((change.change.run, change.call), (5, Call::Worse));
+    assert!((-0.03..-0.015).contains(&change.change.relative), "{change:?}");
+    assert!(found.summary.contains("a level got worse"), "{}", found.summary);
+    let text = found.text(Some(100));
+    assert!(text.contains("level since F: −2.31 % ["), "{text}");
+    assert!(found.html().contains("level since F: "), "the chart names it");
+    assert!(found.markdown().contains("level since F: "));
+}
+
 /// Two filers, and NFS and S3: the same workload on targets with other names.
 #[test]
 fn other_targets_of_the_same_workload_belong_together() {
@@ -99,6 +120,8 @@ fn a_series_follows_its_schema() {
     let mut json = series(&[1.0e9, 0.994e9, 0.99e9, 0.9e9]).json();
     let errors: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
+    let stepped = series(&[1.0e9, 1.001e9, 0.999e9, 0.9e9, 0.901e9]).json();
+    assert!(stepped["cells"][0]["changes"][0]["run"] == 3 && validator.is_valid(&stepped), "{stepped:#}");
     json["cells"][0]["figures"][1]["against_first"]["call"] = "great".into();
     assert!(!validator.is_valid(&json));
 }

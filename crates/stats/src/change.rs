@@ -28,8 +28,16 @@ pub(crate) fn points(values: &[f64]) -> Vec<usize> {
 }
 
 fn segment(values: &[f64]) -> Vec<usize> {
+    if values.len() < 2 * SHORTEST {
+        return Vec::new();
+    }
+    cuts(values, SHORTEST, STRENGTH * long_run_noise(values))
+}
+
+/// The cuts of the best segmentation into stretches of at least `shortest` values, where each cut costs `penalty · ln n`.
+pub(crate) fn cuts(values: &[f64], shortest: usize, penalty: f64) -> Vec<usize> {
     let n = values.len();
-    if n < 2 * SHORTEST {
+    if n < 2 * shortest {
         return Vec::new();
     }
     let about = mean(values);
@@ -50,15 +58,14 @@ fn segment(values: &[f64]) -> Vec<usize> {
         (squares[to] - squares[from] - sum * sum / (to - from) as f64).max(0.0)
     };
     // A noise-free series with steps has a median difference of zero; use a tiny fraction of its spread instead.
-    let noise = long_run_noise(values).max(1e-9 * whole / n as f64);
-    let penalty = STRENGTH * noise * (n as f64).ln();
+    let penalty = penalty.max(STRENGTH * 1e-9 * whole / n as f64) * (n as f64).ln();
 
     let mut best = vec![f64::INFINITY; n + 1];
     best[0] = -penalty;
     let mut before = vec![0usize; n + 1];
     // Candidate starts of the last stretch, each with the point from which it can no longer win.
     let mut candidates: Vec<(usize, usize)> = vec![(0, usize::MAX)];
-    for to in SHORTEST..=n {
+    for to in shortest..=n {
         for &(from, _) in &candidates {
             let total = best[from] + cost(from, to) + penalty;
             if total < best[to] {
@@ -70,12 +77,12 @@ fn segment(values: &[f64]) -> Vec<usize> {
         // stretch starting here is long enough.
         for (from, hopeless) in &mut candidates {
             if best[*from] + cost(*from, to) > best[to] {
-                *hopeless = (*hopeless).min(to + SHORTEST);
+                *hopeless = (*hopeless).min(to + shortest);
             }
         }
         candidates.retain(|&(_, hopeless)| to + 1 < hopeless);
-        if to + 1 >= 2 * SHORTEST {
-            candidates.push((to + 1 - SHORTEST, usize::MAX));
+        if to + 1 >= 2 * shortest {
+            candidates.push((to + 1 - shortest, usize::MAX));
         }
     }
     let mut found = Vec::new();

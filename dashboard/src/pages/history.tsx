@@ -1,4 +1,4 @@
-/** An experiment over its runs: each cell's figure, where it changed, and its trend. */
+/** An experiment over its runs: each cell's figure, where it and its level changed, and its trend. */
 import { useState } from "preact/hooks";
 import { api } from "../api";
 import { change, count, metric, moment } from "../format";
@@ -40,6 +40,43 @@ const toneOf = (call: string | null): string =>
   !isChange(call) ? "" : call?.includes("worse") ? "worse" : "better";
 const words = (call: string): string => call.replace("unconfirmed-", "unconfirmed ");
 
+/** The mean of each stretch of runs on one level, if the level changed. */
+function levelsOf(series: CellSeries, points: FigurePoint[]): { from: number; to: number; mean: number }[] {
+  const starts = (series.changes ?? []).map((found) => found.run);
+  if (starts.length === 0) return [];
+  return [0, ...starts].flatMap((from, level) => {
+    const on = points.filter((point) => point.at >= from && point.at < (starts[level] ?? Infinity));
+    const [first, last] = [on[0], on.at(-1)];
+    if (!first || !last) return [];
+    return { from: first.at, to: last.at, mean: on.reduce((sum, point) => sum + point.mean, 0) / on.length };
+  });
+}
+
+function Levels({ series, history }: { series: CellSeries; history: History }) {
+  const changes = series.changes ?? [];
+  if (changes.length === 0) return null;
+  return (
+    <ul class="changes" aria-label="Changes of level">
+      {changes.map((found) => {
+        const run = history.runs[found.run];
+        const before = history.runs[found.run - 1];
+        return (
+          <li key={found.run} class={found.call}>
+            Level since {run && <a href={to.run(run.id)}>{moment(run.started)}</a>}: {change(found.relative)} [
+            {change(found.low)} to {change(found.high)}], {found.call}
+            {run && before && (
+              <>
+                {" "}
+                (<a href={to.compare(before.id, run.id)}>compare</a>)
+              </>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
 function Cell({ series, history }: { series: CellSeries; history: History }) {
   const points = pointsOf(series);
   const format = metric(series.metric);
@@ -76,6 +113,16 @@ function Cell({ series, history }: { series: CellSeries; history: History }) {
           </g>
         ))}
         <polyline class="line" points={points.map((point) => `${x(point.at)},${y(point.mean)}`).join(" ")} />
+        {levelsOf(series, points).map((level) => (
+          <line
+            key={level.from}
+            class="level"
+            x1={x(level.from) - 6}
+            x2={x(level.to) + 6}
+            y1={y(level.mean)}
+            y2={y(level.mean)}
+          />
+        ))}
         {points.map((point) => {
           const run = history.runs[point.at];
           const open = (): void => {
@@ -101,8 +148,9 @@ function Cell({ series, history }: { series: CellSeries; history: History }) {
           </text>
         )}
       </svg>
+      <Levels series={series} history={history} />
       {changes.length > 0 && (
-        <ul class="changes">
+        <ul class="changes" aria-label="Changes from run to run">
           {changes.map((point) => {
             const run = history.runs[point.at];
             const before = history.runs[point.at - 1];
@@ -129,7 +177,9 @@ export function HistoryPage({ name }: { name: string }) {
   const { value: history, error } = useLoaded(`history ${name}`, () => api.history(name, RUNS));
   const [only, setOnly] = useState(false);
   const cells = history?.cells ?? [];
-  const changed = cells.filter((series) => pointsOf(series).some((point) => isChange(point.call)));
+  const changed = cells.filter(
+    (series) => series.changes || pointsOf(series).some((point) => isChange(point.call)),
+  );
   const shown = only ? changed : cells;
   return (
     <>

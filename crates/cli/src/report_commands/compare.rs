@@ -18,10 +18,10 @@ use crate::results::{ResultsFile, WrongInput};
 ///
 /// Matches cells by workload, target and parameters, or by workload and parameters where the targets differ;
 /// repetitions of a cell form one sample. With more than two runs, each is compared with the first and with
-/// the previous one; with four or more, the trend is tested too. The test is Welch's t-test, on the means of
-/// the repetitions if there are several, else on the effective samples of the reported window, with p-values
-/// adjusted for multiple comparisons (Holm). Other differences between the runs (kernel, versions, settings)
-/// and results without a steady state are listed.
+/// the previous one; with four or more, changes of level are found and the trend is tested. The test is
+/// Welch's t-test, on the means of the repetitions if there are several, else on the effective samples of the
+/// reported window, with p-values adjusted for multiple comparisons (Holm). Other differences between the runs
+/// (kernel, versions, settings) and results without a steady state are listed.
 ///
 /// Single runs describe the minutes in which they were measured. A difference between them is unconfirmed:
 /// it takes three repetitions on each side, or `steady: sustained`, to tell a change from a target that

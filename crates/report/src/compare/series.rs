@@ -1,9 +1,9 @@
-//! More than two runs: each against the first and against the previous one, and the trend over all.
+//! More than two runs: each against the first and against the previous one, changes of level, and the trend over all.
 
 use std::fmt::Write;
 
 use serde::{Serialize, Serializer};
-use stats::{Call, ComparedSide, Difference, Estimate, LevelHeld, RunTrend};
+use stats::{Better, Call, ComparedSide, Difference, Estimate, LevelChange, LevelHeld, RunTrend};
 
 use super::matching::{self, MatchedPoint, RepeatedPoint};
 use super::{CompareOptions, Metric, Side, differences, label, mean, side, text};
@@ -48,9 +48,22 @@ pub struct CellSeries {
     /// The trend's p-value, adjusted for the number of cells (Holm 1979).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trend_adjusted_p_value: Option<f64>,
+    /// Where its level changed, over the runs that have the cell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<CellChange>,
     /// Its metric.
     #[serde(skip)]
     pub(super) of: Metric,
+}
+
+/// A change of a cell's level.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CellChange {
+    /// The change; its run is the position among all runs.
+    #[serde(flatten)]
+    pub change: LevelChange,
+    /// [`Call::Better`] or [`Call::Worse`].
+    pub call: Call,
 }
 
 /// One run's figure of a cell.
@@ -122,6 +135,8 @@ impl RunSeries {
             .filter(|cell| cell.figures.iter().flatten().count() > 1)
             .collect();
         adjust(&mut cells);
+        let significance = stats::SIGNIFICANCE / cells.len().max(1) as f64;
+        cells.iter_mut().for_each(|cell| cell.changes = cell.level_changes(significance));
         let count = |is: fn(&Difference) -> bool| {
             cells.iter().filter_map(CellSeries::last_against_first).filter(|one| is(one)).count() as u64
         };
@@ -162,8 +177,8 @@ impl RunSeries {
             let _ = write!(out, "\n{}", paragraph(&cell.title(), width, "", "  "));
             let table = FittedTable::of(columns(), self.rows(cell));
             out.push_str(&table.text(width, "  "));
-            if let Some(trend) = cell.trend_text() {
-                out.push_str(&paragraph(&format!("trend: {trend}"), width, "  ", "    "));
+            for line in cell.lines() {
+                out.push_str(&paragraph(&line, width, "  ", "    "));
             }
         }
         for warning in &self.warnings {
@@ -197,8 +212,8 @@ impl RunSeries {
                 let texts: Vec<_> = row.iter().map(|one| text::cell_text(one)).collect();
                 let _ = writeln!(out, "| {} |", texts.join(" | "));
             }
-            if let Some(trend) = cell.trend_text() {
-                let _ = writeln!(out, "\ntrend: {}", text::cell_text(&trend));
+            for line in cell.lines() {
+                let _ = writeln!(out, "\n{}", text::cell_text(&line));
             }
         }
         let notes: Vec<_> = self.changed.iter().chain(&self.warnings).collect();
@@ -259,8 +274,40 @@ impl CellSeries {
         format!("{} on {}: {}", self.cell, self.target, self.metric)
     }
 
+    /// What its figures say together: where the level changed, and the trend.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let changes = self.changes.iter().map(|found| {
+            let LevelChange { run, relative, low, high, p_value } = found.change;
+            format!(
+                "level since {}: {} [{} to {}], p {}: {}",
+                label(run),
+                text::percent(relative),
+                text::percent(low),
+                text::percent(high),
+                text::p_value(p_value),
+                found.call
+            )
+        });
+        changes.chain(self.trend_text().map(|trend| format!("trend: {trend}"))).collect()
+    }
+
+    fn level_changes(&self, significance: f64) -> Vec<CellChange> {
+        let (runs, figures): (Vec<usize>, Vec<Estimate>) = self
+            .figures
+            .iter()
+            .enumerate()
+            .filter_map(|(run, figure)| Some((run, figure.as_ref()?.estimate())))
+            .unzip();
+        let change = |change: LevelChange| {
+            let higher_is_better = self.of.better() == Better::Higher;
+            let call = if (change.relative > 0.0) == higher_is_better { Call::Better } else { Call::Worse };
+            CellChange { change: LevelChange { run: runs[change.run], ..change }, call }
+        };
+        stats::level_changes(&figures, significance).into_iter().map(change).collect()
+    }
+
     /// `−0.8 % a run [−1.1 % to −0.5 %], p <0.001: it falls`; `None` if there are too few runs.
-    pub(super) fn trend_text(&self) -> Option<String> {
+    fn trend_text(&self) -> Option<String> {
         let (trend, p) = (self.trend?, self.trend_adjusted_p_value?);
         let word = match (p < stats::SIGNIFICANCE, trend.per_run > 0.0) {
             (false, _) => "none is shown",
@@ -304,6 +351,7 @@ fn cells_of(point: &MatchedPoint<'_>, choice: &CompareOptions) -> Vec<CellSeries
             figures,
             trend,
             trend_adjusted_p_value: trend.map(|trend| trend.p_value),
+            changes: Vec::new(),
             of: metric,
         }
     };
@@ -365,6 +413,14 @@ fn summary(cells: &[CellSeries], runs: usize) -> String {
     for (rises, word) in [(false, "falls"), (true, "rises")] {
         if trends(rises) > 0 {
             parts.push(format!("a figure {word} from run to run{}", of(trends(rises))));
+        }
+    }
+    let changed = |call: Call| {
+        cells.iter().filter(|cell| cell.changes.iter().any(|change| change.call == call)).count()
+    };
+    for (call, word) in [(Call::Worse, "worse"), (Call::Better, "better")] {
+        if changed(call) > 0 {
+            parts.push(format!("a level got {word}{}", of(changed(call))));
         }
     }
     parts.join("; ")

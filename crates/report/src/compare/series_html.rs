@@ -29,11 +29,10 @@ pub fn html(series: &RunSeries) -> String {
         "</section><section id=\"cells\" aria-labelledby=\"cells-title\"><h2 id=\"cells-title\">Cells</h2>",
     );
     for (n, cell) in series.cells.iter().enumerate() {
-        let trend =
-            cell.trend_text().map_or_else(String::new, |trend| format!("<p>trend: {}</p>", escape(&trend)));
+        let lines: String = cell.lines().iter().map(|line| format!("<p>{}</p>", escape(line))).collect();
         let _ = write!(
             body,
-            "<article class=\"cell\" id=\"cell-{}\"><h3>{}</h3><div class=\"plots\"><figure><figcaption><span class=\"title\">{}</span></figcaption><div class=\"canvas\">{}</div></figure></div>{trend}{}</article>",
+            "<article class=\"cell\" id=\"cell-{}\"><h3>{}</h3><div class=\"plots\"><figure><figcaption><span class=\"title\">{}</span></figcaption><div class=\"canvas\">{}</div></figure></div>{lines}{}</article>",
             n + 1,
             escape(&cell.title()),
             escape(&format!("{} over the runs", cell.metric)),
@@ -101,6 +100,14 @@ fn chart(position: usize, cell: &CellSeries) -> String {
     let band: Vec<(f64, f64, f64)> = points.iter().map(|(at, _, low, high)| (*at, *low, *high)).collect();
     chart.band("side-b", &band);
     chart.line("side-b", points.iter().map(|(at, mean, ..)| (*at, Some(*mean))));
+    // Between the last run on the old level and the first on the new one.
+    chart.moments(
+        "",
+        cell.changes.iter().map(|found| {
+            let (before, relative) = (found.change.run as f64 + 0.5, text::percent(found.change.relative));
+            (before, format!("level since {}: {relative}, {}", label(found.change.run), found.call))
+        }),
+    );
     chart.dots(
         "side-b",
         there().zip(&points).map(|((n, figure), (at, mean, ..))| {
