@@ -113,6 +113,25 @@ def test_runs_are_stopped_and_errors_say_what_to_do(served: Served) -> None:
     assert (missing.value.status, missing.value.code) == (404, "no-such-run")
 
 
+def test_a_check_from_its_post_to_its_result(served: Served) -> None:
+    service = Client(served.url)
+    check = {"demo": True, "duration": "1s", "workers": 1, "lanes": 2, "dataset": "8MiB", "no_probe": True}
+    run = service.post_check(check, idempotency_key="check-1")
+    assert service.post_check(check, idempotency_key="check-1")["id"] == run["id"]
+    assert run["kind"] == "check" and "experiment" not in run["links"]
+    ended = service.wait(run["id"], timeout=120)
+    assert ended["state"] == "finished", ended
+    result = service.result(run["id"])
+    assert (result["schema"], result["run_id"], len(result["rows"])) == ("manometer.check", run["id"], 4)
+    assert len(list(service.cells(run["id"]))) == 8 and "<html" in service.report(run["id"])
+    assert json.loads(service.request(run["id"])) == check
+    with pytest.raises(ProblemError) as refused:
+        service.post_check({"nfs": ["nfs://filer/export"], "lanes": 0})
+    assert (refused.value.code, refused.value.field) == ("field", "lanes")
+    with pytest.raises(ProblemError, match="only experiments are resumed"):
+        service.resume(run["id"])
+
+
 def test_schedules_are_added_started_and_removed(served: Served) -> None:
     service = Client(served.url)
     assert service.schedules() == []

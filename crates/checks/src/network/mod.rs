@@ -15,7 +15,6 @@ mod tests;
 mod words;
 
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,14 +22,14 @@ use experiment::{Fleet, Launcher, Plan};
 use fleet::launch::SshLogin;
 use fleet::{FleetEvent, HostGroup};
 use host::ADDRESS;
-use provision::RunId;
 use runner::{Events, RunEvent, StopToken, start_fleet, timestamp};
 use stats::{NetworkJudgement, NetworkLink, NetworkMatrix, judge_network};
 use store::{RunMaker, RunRecord, Store};
 use units::ByteRate;
 
 use crate::error::CheckError;
-use crate::stored::{keep_failure, open, record};
+use crate::record_options::RecordOptions;
+use crate::stored::{keep_failure, record};
 use links::{HostGroupLinks, LinkLoad, MeasureLinks};
 use pairs::LinkDirection;
 use plan::LinkStep;
@@ -76,10 +75,8 @@ pub struct NetworkRequest {
     pub port: u16,
     /// How to submit I/O to the kernel.
     pub reactor: reactor::BackendChoice,
-    /// The results file; `None`: the user's.
-    pub results: Option<PathBuf>,
-    /// The command line, without secrets, for the results.
-    pub command: String,
+    /// How it is recorded.
+    pub record: RecordOptions,
 }
 
 impl NetworkRequest {
@@ -123,19 +120,19 @@ pub fn network(
     stop: &StopToken,
 ) -> Result<NetworkReport, CheckError> {
     let taken = timestamp::now();
-    let store = open(request.results.as_deref())?;
-    let id = RunId::random().to_string();
-    let head = |plan| record(RunMaker::Network, &id, plan, taken, Vec::new(), &request.command);
+    let store = request.record.open()?;
+    let id = request.record.id().to_string();
+    let head = |plan| record(RunMaker::Network, &id, plan, taken, Vec::new(), &request.record.command);
     let host_group = match start(request, events, stop) {
         Ok(host_group) => host_group,
         Err(error @ CheckError::Usage(_)) => return Err(error),
         Err(error) => {
             let head = head(plan::without_links(&request.load())?);
-            keep_failure(Some(store), RunMaker::Network, &head, &error, stop, &**events);
+            keep_failure(Some(store), RunMaker::Network, &head, &error, stop, events);
             return Err(error);
         }
     };
-    let measured = between(request, &host_group, (store, &head), &**events, stop);
+    let measured = between(request, &host_group, (store, &head), events, stop);
     host_group.end();
     let (matrix, judgement) = measured?;
     Ok(NetworkReport { taken, matrix, judgement })
@@ -161,7 +158,7 @@ fn between(
     request: &NetworkRequest,
     host_group: &HostGroup,
     (store, head): (Store, &dyn Fn(Plan) -> RunRecord),
-    events: &dyn Events,
+    events: &Arc<dyn Events>,
     stop: &StopToken,
 ) -> Result<(NetworkMatrix, NetworkJudgement), CheckError> {
     let hosts = host_group.names();
@@ -172,16 +169,16 @@ fn between(
     let steps = plan::steps(request, &links, hosts.len());
     let mut plan = plan::of_network(&steps, &hosts, &addresses, &load)?;
     plan.fleet = Some(Fleet::of(request.launcher.clone()));
-    let stored = StoredLinks::begin(Some(store), &head(plan), host_group)?;
+    let stored = StoredLinks::begin(Some(store), &head(plan), host_group, events)?;
     let measures = HostGroupLinks::new(host_group, addresses, load, stop.clone(), &stored);
-    match measure(&measures, &steps, hosts, stop, events) {
+    match measure(&measures, &steps, hosts, stop, &**events) {
         Ok(matrix) => {
             let judgement = judge_network(&matrix);
-            stored.finish(&steps, (&matrix, &judgement), stop, events);
+            stored.finish(&steps, (&matrix, &judgement), stop);
             Ok((matrix, judgement))
         }
         Err(error) => {
-            stored.fail(&error, stop, events);
+            stored.fail(&error, stop);
             Err(error)
         }
     }

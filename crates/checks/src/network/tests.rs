@@ -23,8 +23,7 @@ fn request() -> NetworkRequest {
         addresses: Vec::new(),
         port: 18_700,
         reactor: reactor::BackendChoice::Auto,
-        results: None,
-        command: String::new(),
+        record: RecordOptions::default(),
     }
 }
 

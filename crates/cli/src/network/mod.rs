@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use checks::{LinkChoice, NetworkReport, NetworkRequest};
+use checks::{LinkChoice, NetworkReport, NetworkRequest, RecordOptions};
 use runner::{Events, StopToken};
 use serde::Serialize;
 use stats::{NETWORK_VERSION, NetworkJudgement, NetworkMatrix};
@@ -72,8 +72,11 @@ fn request(arguments: &NetworkArguments) -> Result<NetworkRequest, String> {
         addresses: arguments.address.clone(),
         port: arguments.port,
         reactor: arguments.reactor,
-        results: arguments.file.path.clone(),
-        command: host::environment::command_line(std::env::args()),
+        record: RecordOptions {
+            results: arguments.file.path.clone(),
+            command: host::environment::command_line(std::env::args()),
+            ..RecordOptions::default()
+        },
     })
 }
 

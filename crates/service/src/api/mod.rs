@@ -1,5 +1,6 @@
-//! `/api/v3`: experiments and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; `/metrics`; their documents; and the dashboard.
+//! `/api/v3`: experiments, checks and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; `/metrics`; their documents; and the dashboard.
 
+mod checks;
 mod compare;
 mod dashboard;
 mod docs;
@@ -95,15 +96,18 @@ fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::with_openapi(document::Frame::openapi())
         .routes(routes!(experiments::validate))
         .routes(routes!(runs::list, runs::create))
+        .routes(routes!(checks::create))
         .routes(routes!(runs::show, runs::remove))
         .routes(routes!(runs::stop))
         .routes(routes!(runs::resume))
         .routes(routes!(runs::experiment))
+        .routes(routes!(runs::request))
         .routes(routes!(progress::progress))
         .routes(routes!(summary::summary))
         .routes(routes!(results::cells))
         .routes(routes!(results::intervals))
         .routes(routes!(results::report))
+        .routes(routes!(results::result))
         .routes(routes!(compare::compare))
         .routes(routes!(history::history))
         .routes(routes!(events::stream))
