@@ -74,8 +74,19 @@ class Client:
         """
         return self._post_work("/api/v3/checks", check, idempotency_key)
 
+    def post_calibration(
+        self,
+        seconds: float | None = None,
+        repetitions: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Run:
+        """Adds a calibration of the service's host to the queue, where the operator allows it."""
+        given = {"seconds": seconds, "repetitions": repetitions}
+        fields = {name: value for name, value in given.items() if value is not None}
+        return self._post_work("/api/v3/calibrations", fields, idempotency_key)
+
     def result(self, run: str) -> dict[str, Any]:
-        """What a check found; schemas/check.schema.json describes it."""
+        """What a check or a calibration found; schemas/check.schema.json and calibration.schema.json describe it."""
         return cast(dict[str, Any], self._json("GET", f"{_path(run)}/result"))
 
     def request(self, run: str) -> str:

@@ -132,6 +132,17 @@ def test_a_check_from_its_post_to_its_result(served: Served) -> None:
         service.resume(run["id"])
 
 
+def test_a_calibration_needs_permission() -> None:
+    with Served() as plain, pytest.raises(ProblemError, match="--allow-local") as refused:
+        Client(plain.url).post_calibration()
+    assert refused.value.code == "not-allowed"
+    with Served("--allow-local") as served:
+        service = Client(served.url)
+        run = service.post_calibration(seconds=0.05, repetitions=1)
+        assert run["kind"] == "calibration" and service.wait(run["id"], timeout=120)["state"] == "finished"
+        assert service.result(run["id"])["schema"] == "manometer.calibration"
+
+
 def test_schedules_are_added_started_and_removed(served: Served) -> None:
     service = Client(served.url)
     assert service.schedules() == []

@@ -13,7 +13,7 @@ use provision::{RunId, RunIdError};
 use runner::bottleneck::own_host;
 use runner::progress::SharedProgress;
 use runner::{Events, RunError, RunOptions, RunOutcome, StopToken};
-use store::{State, StoreError};
+use store::{CalibrationError, State, StoreError};
 use targets::HeldSecrets;
 
 use crate::database::AskedState;
@@ -58,6 +58,8 @@ pub(crate) struct Place<'a> {
     pub policy: &'a RequestPolicy,
     /// Where results are stored.
     pub results: &'a StoredResults,
+    /// The `manometer` program.
+    pub program: &'a Path,
     /// The operator's options for ssh.
     pub ssh_options: &'a [String],
 }
@@ -102,6 +104,9 @@ enum CarryOutError {
     /// Other work failed.
     #[error(transparent)]
     Check(#[from] CheckError),
+    /// A calibration cannot be kept.
+    #[error(transparent)]
+    Calibration(#[from] CalibrationError),
 }
 
 /// Executes a run, an experiment from where an earlier attempt ended; returns how it ended.
@@ -130,6 +135,7 @@ fn execute(task: Task, place: &Place<'_>) -> Result<RunEnd, CarryOutError> {
     match work {
         Work::Experiment(plan) => experiment(*plan, task, place),
         Work::Check(request) => measurement::check(*request, task, place),
+        Work::Calibration(calibration) => measurement::calibrate(calibration, task, place),
     }
 }
 

@@ -45,6 +45,7 @@ const KEPT_LOGS: usize = 32;
 pub(crate) struct RunQueue {
     directory: PathBuf,
     policy: RequestPolicy,
+    program: PathBuf,
     ssh_options: Vec<String>,
     storperf_sample: Duration,
     messages: Arc<MessageLog>,
@@ -156,6 +157,7 @@ impl RunQueue {
         let queue = Self {
             directory: directory.to_owned(),
             policy: settings.policy,
+            program: settings.program,
             ssh_options: settings.ssh_options,
             storperf_sample: settings.storperf_sample,
             messages,
@@ -410,6 +412,7 @@ impl RunQueue {
                 directory: &queue.directory,
                 results: &queue.results,
                 policy: &queue.policy,
+                program: &queue.program,
                 ssh_options: &queue.ssh_options,
             };
             queue.end(&own, kind, &name, &carry_out::carry_out(task, &place));

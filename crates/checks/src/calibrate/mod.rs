@@ -13,6 +13,7 @@ mod served;
 mod socket;
 mod stored;
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +54,17 @@ pub struct CalibrateRequest {
     pub scratch: PathBuf,
     /// How it is recorded.
     pub record: RecordOptions,
+}
+
+impl CalibrateRequest {
+    /// Measured seconds of each step in each repetition, unless somebody says otherwise.
+    pub const USUAL_SECONDS: f64 = 1.0;
+    /// Number of measurements of each step, unless somebody says otherwise.
+    pub const USUAL_REPETITIONS: u32 = 5;
+    /// The seconds that are useful.
+    pub const SECONDS: RangeInclusive<f64> = 0.05..=600.0;
+    /// The numbers of measurements that are useful.
+    pub const REPETITIONS: RangeInclusive<u32> = 1..=100;
 }
 
 /// Measures the most that this host can drive, whatever the storage. It is stored like a run, with a cell per load.

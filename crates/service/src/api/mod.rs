@@ -1,5 +1,6 @@
-//! `/api/v3`: experiments, checks and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; `/metrics`; their documents; and the dashboard.
+//! `/api/v3`: experiments, checks, calibrations and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; `/metrics`; their documents; and the dashboard.
 
+mod calibrations;
 mod checks;
 mod compare;
 mod dashboard;
@@ -97,6 +98,7 @@ fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(experiments::validate))
         .routes(routes!(runs::list, runs::create))
         .routes(routes!(checks::create))
+        .routes(routes!(calibrations::create))
         .routes(routes!(runs::show, runs::remove))
         .routes(routes!(runs::stop))
         .routes(routes!(runs::resume))

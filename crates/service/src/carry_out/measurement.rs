@@ -1,15 +1,16 @@
-//! Work without an experiment: checks.
+//! Work without an experiment: checks and calibrations.
 
 use std::sync::Arc;
 
-use checks::{CheckReport, CheckRequest, CheckSource, RecordOptions};
+use checks::{CalibrateRequest, CheckReport, CheckRequest, CheckSource, RecordOptions};
 use provision::RunIdError;
-use runner::Events;
+use runner::{Events, StopToken};
 use targets::HeldSecrets;
 
 use super::{COMMAND, CarryOutError, JOURNAL, Place, RunEnd, SCRATCH, Task, joined, left_behind};
 use crate::database::AskedState;
 use crate::observer::Observer;
+use crate::work::Calibration;
 
 /// How a run of the service is recorded.
 fn record(task: &Task, place: &Place<'_>) -> Result<RecordOptions, RunIdError> {
@@ -36,6 +37,38 @@ pub(super) fn check(
     let keys: HeldSecrets = task.secrets.keys.into_iter().collect();
     let report = checks::check(request, &observer, &task.stop, &keys)?;
     Ok(checked(&report))
+}
+
+/// The end of work that is worthless unless it is whole; `None` if nobody stopped it. The cells that had ended are kept.
+fn stopped(stop: &StopToken) -> Option<RunEnd> {
+    let reason = format!("stopped by {}", stop.reason()?.name());
+    Some(RunEnd { state: AskedState::Interrupted, reason: Some(reason), result: None })
+}
+
+/// Calibrates this host. Later results on it are judged against the calibration.
+pub(super) fn calibrate(
+    calibration: Calibration,
+    task: Task,
+    place: &Place<'_>,
+) -> Result<RunEnd, CarryOutError> {
+    let Calibration { seconds, repetitions, reactor } = calibration;
+    let request = CalibrateRequest {
+        seconds,
+        repetitions,
+        reactor,
+        program: place.program.to_owned(),
+        scratch: place.directory.join(SCRATCH),
+        record: record(&task, place)?,
+    };
+    let observer: Arc<dyn Events> = Arc::new(Observer { log: task.log, progress: task.progress });
+    let found = checks::calibrate(&request, &observer, &task.stop);
+    if let Some(end) = stopped(&task.stop) {
+        return Ok(end);
+    }
+    let found = found?;
+    store::save_calibration(place.results.file(), &found)?;
+    let result = serde_json::to_string_pretty(&found).expect("all keys are strings");
+    Ok(RunEnd { state: AskedState::Finished, reason: None, result: Some(result) })
 }
 
 fn checked(report: &CheckReport) -> RunEnd {

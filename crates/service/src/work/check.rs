@@ -17,6 +17,7 @@ use utoipa::ToSchema;
 
 use super::RunKind;
 use super::fields::{FieldFault, read, size, time};
+use super::reactor_form::ReactorForm;
 use crate::body::{KeyForm, access_keys};
 use crate::new_work::{NewWork, RunSecrets};
 
@@ -176,15 +177,6 @@ pub(crate) struct ArrayForm {
 enum SinkForm {
     Buffer,
     Discard,
-}
-
-#[derive(Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-#[schema(as = Reactor)]
-enum ReactorForm {
-    Auto,
-    Uring,
-    Epoll,
 }
 
 #[derive(Clone, Copy, Deserialize, ToSchema)]
@@ -356,11 +348,7 @@ fn input(source: CheckSource, form: &CheckForm) -> Result<CheckInput, FieldFault
     input.connections = form.connections.unwrap_or(input.connections);
     input.block_size = size("block_size", form.block_size.as_deref(), input.block_size)?;
     input.object_size = size("object_size", form.object_size.as_deref(), input.object_size)?;
-    input.reactor = match form.reactor {
-        None | Some(ReactorForm::Auto) => reactor::BackendChoice::Auto,
-        Some(ReactorForm::Uring) => reactor::BackendChoice::Uring,
-        Some(ReactorForm::Epoll) => reactor::BackendChoice::Epoll,
-    };
+    input.reactor = ReactorForm::choice(form.reactor);
     input.connect_timeout = time("connect_timeout", form.connect_timeout.as_deref(), input.connect_timeout)?;
     input.op_timeout = time("op_timeout", form.op_timeout.as_deref(), input.op_timeout)?;
     input.nfs.stable = form.stable;

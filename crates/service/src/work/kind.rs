@@ -11,16 +11,19 @@ pub(crate) enum RunKind {
     Experiment,
     /// It checks the paths from the service's host to a storage system.
     Check,
+    /// It measures the most that the service's host can drive.
+    Calibration,
 }
 
 impl RunKind {
-    const ALL: [Self; 2] = [Self::Experiment, Self::Check];
+    const ALL: [Self; 3] = [Self::Experiment, Self::Check, Self::Calibration];
 
     /// Its name in the database and the API.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Experiment => "experiment",
             Self::Check => "check",
+            Self::Calibration => "calibration",
         }
     }
 
@@ -34,6 +37,7 @@ impl RunKind {
         match self {
             Self::Experiment => "an experiment",
             Self::Check => "a check",
+            Self::Calibration => "a calibration",
         }
     }
 
@@ -42,6 +46,7 @@ impl RunKind {
         match self {
             Self::Experiment => "/api/v3/runs",
             Self::Check => "/api/v3/checks",
+            Self::Calibration => "/api/v3/calibrations",
         }
     }
 }

@@ -1,12 +1,16 @@
 //! What runs do: each kind of work decides how its text is validated, which hosts it occupies, and how it is carried out.
 
+mod calibration;
 mod check;
 mod fields;
 mod kind;
+mod reactor_form;
 
 use checks::CheckRequest;
 use experiment::Plan;
+use store::RunMaker;
 
+pub(crate) use calibration::{Calibration, CalibrationForm};
 pub(crate) use check::CheckForm;
 pub(crate) use fields::{FieldFault, object};
 pub(crate) use kind::RunKind;
@@ -22,6 +26,8 @@ pub(crate) enum Work {
     Experiment(Box<Plan>),
     /// A check; where it is recorded, and its directories, are still absent.
     Check(Box<CheckRequest>),
+    /// A calibration of the service's host.
+    Calibration(Calibration),
 }
 
 impl Work {
@@ -42,14 +48,16 @@ impl Work {
             RunKind::Check => {
                 check::request(text, secrets).map(Box::new).map(Self::Check).map_err(Problem::from)
             }
+            RunKind::Calibration => Calibration::read(text, policy).map(Self::Calibration),
         }
     }
 
-    /// The name under which its runs are compared: an experiment's own, else that of its kind.
+    /// The name under which its runs are compared, as results have it: an experiment's own, else that of the command.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Experiment(plan) => &plan.name,
-            Self::Check(_) => RunKind::Check.name(),
+            Self::Check(_) => RunMaker::Check.command(),
+            Self::Calibration(_) => RunMaker::Calibrate.command(),
         }
     }
 
@@ -57,7 +65,7 @@ impl Work {
     pub(crate) fn hosts(&self) -> Vec<String> {
         match self {
             Self::Experiment(plan) => policy::hosts(plan),
-            Self::Check(_) => vec![policy::THIS_HOST.to_owned()],
+            Self::Check(_) | Self::Calibration(_) => vec![policy::THIS_HOST.to_owned()],
         }
     }
 }
