@@ -74,6 +74,13 @@ class Client:
         """
         return self._post_work("/api/v3/checks", check, idempotency_key)
 
+    def post_network_test(self, test: Mapping[str, Any], idempotency_key: str | None = None) -> Run:
+        """Adds a test of the network between hosts to the queue: `{"fleet": {"hosts": ["a", "b"]}}` and more.
+
+        `NewNetworkTest` in schemas/openapi-v3.json describes the fields.
+        """
+        return self._post_work("/api/v3/network-tests", test, idempotency_key)
+
     def post_calibration(
         self,
         seconds: float | None = None,
@@ -86,7 +93,10 @@ class Client:
         return self._post_work("/api/v3/calibrations", fields, idempotency_key)
 
     def result(self, run: str) -> dict[str, Any]:
-        """What a check or a calibration found; schemas/check.schema.json and calibration.schema.json describe it."""
+        """What a check, a network test or a calibration found.
+
+        schemas/check.schema.json, network.schema.json and calibration.schema.json describe it.
+        """
         return cast(dict[str, Any], self._json("GET", f"{_path(run)}/result"))
 
     def request(self, run: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-RunKind = Literal["experiment", "check", "calibration"]
+RunKind = Literal["experiment", "check", "network-test", "calibration"]
 RunState = Literal["queued", "running", "finished", "interrupted", "failed", "cancelled"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import socket
 import ssl
 import sys
 import time
@@ -141,6 +142,17 @@ def test_a_calibration_needs_permission() -> None:
         run = service.post_calibration(seconds=0.05, repetitions=1)
         assert run["kind"] == "calibration" and service.wait(run["id"], timeout=120)["state"] == "finished"
         assert service.result(run["id"])["schema"] == "manometer.calibration"
+
+
+def test_a_network_test_between_agents() -> None:
+    with Served("--allow-local") as served:
+        service = Client(served.url)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = min(free.getsockname()[1], 59_000)
+        test = {"fleet": {"local": 2}, "streams": [1], "duration": "300ms", "ramp": "100ms", "port": port}
+        run = service.wait(service.post_network_test(test)["id"], timeout=120)
+        assert (run["kind"], run["state"]) == ("network-test", "finished"), run
+        assert len(service.result(run["id"])["links"]) == 1
 
 
 def test_schedules_are_added_started_and_removed(served: Served) -> None:

@@ -25,10 +25,10 @@ use crate::fleet::ssh_words;
 use crate::interrupt;
 use crate::messages::Messages;
 
-/// Runs experiments, checks and calibrations that are sent to it over HTTP, several at a time on different hosts.
+/// Runs experiments, checks, network tests and calibrations that are sent to it over HTTP, several at a time on different hosts.
 ///
 /// Open its address in a browser for the dashboard, or POST an experiment file to /api/v3/runs, or JSON to
-/// /api/v3/checks or /api/v3/calibrations; watch /api/v3/runs/ID/events; read /api/v3/runs/ID/report. An experiment waits while another one uses one of its
+/// /api/v3/checks, /network-tests or /calibrations; watch /api/v3/runs/ID/events; read /api/v3/runs/ID/report. An experiment waits while another one uses one of its
 /// hosts. All results are kept in DIR/results.sqlite, for `manometer list --results`, `show`, `report` and
 /// `compare`; or, with --database, in a PostgreSQL database that several services share. On the loopback address no
 /// token is needed: every user of this machine can then use the service. With --tls, or a certificate from files,

@@ -135,6 +135,7 @@ fn execute(task: Task, place: &Place<'_>) -> Result<RunEnd, CarryOutError> {
     match work {
         Work::Experiment(plan) => experiment(*plan, task, place),
         Work::Check(request) => measurement::check(*request, task, place),
+        Work::NetworkTest(test) => measurement::network(test.request, task, place),
         Work::Calibration(calibration) => measurement::calibrate(calibration, task, place),
     }
 }

@@ -1,4 +1,4 @@
-//! The service behind `manometer serve`: an HTTP API that accepts experiments and checks, queues them per host, executes them with
+//! The service behind `manometer serve`: an HTTP API that accepts experiments, checks, network tests and calibrations, queues them per host, executes them with
 //! the same library as the command line, and serves their events, intervals and reports.
 //!
 //! [`Service::start`] takes values and keeps nothing in the process; several services can share one.

@@ -3,6 +3,7 @@
 //! The stages, in order: request, agents, rounds of links, the matrix, the verdict.
 
 mod addresses;
+mod document;
 mod facts;
 mod link_error;
 mod links;
@@ -80,6 +81,25 @@ pub struct NetworkRequest {
 }
 
 impl NetworkRequest {
+    /// Each pair of these hosts, with the defaults.
+    pub fn new(launcher: Launcher) -> Self {
+        Self {
+            launcher,
+            login: SshLogin::default(),
+            links: LinkChoice::EachPair,
+            duplex: false,
+            streams: vec![1, 8],
+            duration: Duration::from_secs(5),
+            ramp: Duration::from_secs(1),
+            parallel: false,
+            block_bytes: 256 << 10,
+            addresses: Vec::new(),
+            port: 18_700,
+            reactor: reactor::BackendChoice::Auto,
+            record: RecordOptions::default(),
+        }
+    }
+
     fn load(&self) -> LinkLoad {
         LinkLoad {
             seconds: self.duration.as_secs_f64(),
@@ -96,6 +116,10 @@ impl NetworkRequest {
 pub struct NetworkReport {
     /// When the measurement started.
     pub taken: jiff::Timestamp,
+    /// Measured seconds of each link.
+    pub seconds: f64,
+    /// Whether pairs without a common host were measured at the same time.
+    pub parallel: bool,
     /// Every link.
     pub matrix: NetworkMatrix,
     /// Which links are worse than the others.
@@ -135,7 +159,8 @@ pub fn network(
     let measured = between(request, &host_group, (store, &head), events, stop);
     host_group.end();
     let (matrix, judgement) = measured?;
-    Ok(NetworkReport { taken, matrix, judgement })
+    let (seconds, parallel) = (request.duration.as_secs_f64(), request.parallel);
+    Ok(NetworkReport { taken, seconds, parallel, matrix, judgement })
 }
 
 /// Starts the agents on all hosts.

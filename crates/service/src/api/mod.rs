@@ -1,4 +1,4 @@
-//! `/api/v3`: experiments, checks, calibrations and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; `/metrics`; their documents; and the dashboard.
+//! `/api/v3`: experiments, checks, network tests, calibrations and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; `/metrics`; their documents; and the dashboard.
 
 mod calibrations;
 mod checks;
@@ -11,6 +11,7 @@ mod experiments;
 mod exposed;
 mod history;
 mod idempotency;
+mod network_tests;
 mod progress;
 mod results;
 mod runs;
@@ -98,6 +99,7 @@ fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(experiments::validate))
         .routes(routes!(runs::list, runs::create))
         .routes(routes!(checks::create))
+        .routes(routes!(network_tests::create))
         .routes(routes!(calibrations::create))
         .routes(routes!(runs::show, runs::remove))
         .routes(routes!(runs::stop))

@@ -248,9 +248,9 @@ pub(crate) async fn intervals(
     .await
 }
 
-/// What a check or a calibration found
+/// What a check, a network test or a calibration found
 ///
-/// The document that `manometer check --output json` or `manometer calibrate --output json` prints. An experiment has none: its results are its cells.
+/// The document that `manometer check`, `network` or `calibrate --output json` prints. An experiment has none: its results are its cells.
 #[utoipa::path(
     get, path = "/api/v3/runs/{id}/result", operation_id = "runResult", tag = "results",
     params(RunPath),

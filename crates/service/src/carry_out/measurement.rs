@@ -1,8 +1,10 @@
-//! Work without an experiment: checks and calibrations.
+//! Work without an experiment: checks, network tests and calibrations.
 
 use std::sync::Arc;
 
-use checks::{CalibrateRequest, CheckReport, CheckRequest, CheckSource, RecordOptions};
+use checks::{
+    CalibrateRequest, CheckReport, CheckRequest, CheckSource, NetworkReport, NetworkRequest, RecordOptions,
+};
 use provision::RunIdError;
 use runner::{Events, StopToken};
 use targets::HeldSecrets;
@@ -43,6 +45,34 @@ pub(super) fn check(
 fn stopped(stop: &StopToken) -> Option<RunEnd> {
     let reason = format!("stopped by {}", stop.reason()?.name());
     Some(RunEnd { state: AskedState::Interrupted, reason: Some(reason), result: None })
+}
+
+/// Measures the network between hosts.
+pub(super) fn network(
+    mut request: NetworkRequest,
+    task: Task,
+    place: &Place<'_>,
+) -> Result<RunEnd, CarryOutError> {
+    request.record = record(&task, place)?;
+    (request.login, _) = task.secrets.login.for_ssh(place.ssh_options).map_err(CarryOutError::Key)?;
+    let observer: Arc<dyn Events> = Arc::new(Observer { log: task.log, progress: task.progress });
+    let found = checks::network(&request, &observer, &task.stop);
+    match stopped(&task.stop) {
+        Some(end) => Ok(end),
+        None => Ok(linked(&found?)),
+    }
+}
+
+fn linked(report: &NetworkReport) -> RunEnd {
+    let reason = (!report.success()).then(|| {
+        let verdict = report.verdict();
+        let first = verdict.first().cloned().unwrap_or_default();
+        match verdict.len() {
+            0 | 1 => first,
+            lines => format!("{first} (and {} more lines in the result)", lines - 1),
+        }
+    });
+    RunEnd { state: AskedState::Finished, reason, result: Some(report.json()) }
 }
 
 /// Calibrates this host. Later results on it are judged against the calibration.

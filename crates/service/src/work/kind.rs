@@ -11,18 +11,21 @@ pub(crate) enum RunKind {
     Experiment,
     /// It checks the paths from the service's host to a storage system.
     Check,
+    /// It measures the network between hosts.
+    NetworkTest,
     /// It measures the most that the service's host can drive.
     Calibration,
 }
 
 impl RunKind {
-    const ALL: [Self; 3] = [Self::Experiment, Self::Check, Self::Calibration];
+    const ALL: [Self; 4] = [Self::Experiment, Self::Check, Self::NetworkTest, Self::Calibration];
 
     /// Its name in the database and the API.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Experiment => "experiment",
             Self::Check => "check",
+            Self::NetworkTest => "network-test",
             Self::Calibration => "calibration",
         }
     }
@@ -37,6 +40,7 @@ impl RunKind {
         match self {
             Self::Experiment => "an experiment",
             Self::Check => "a check",
+            Self::NetworkTest => "a network test",
             Self::Calibration => "a calibration",
         }
     }
@@ -46,6 +50,7 @@ impl RunKind {
         match self {
             Self::Experiment => "/api/v3/runs",
             Self::Check => "/api/v3/checks",
+            Self::NetworkTest => "/api/v3/network-tests",
             Self::Calibration => "/api/v3/calibrations",
         }
     }

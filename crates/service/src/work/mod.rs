@@ -4,6 +4,7 @@ mod calibration;
 mod check;
 mod fields;
 mod kind;
+mod network_test;
 mod reactor_form;
 
 use checks::CheckRequest;
@@ -14,6 +15,7 @@ pub(crate) use calibration::{Calibration, CalibrationForm};
 pub(crate) use check::CheckForm;
 pub(crate) use fields::{FieldFault, object};
 pub(crate) use kind::RunKind;
+pub(crate) use network_test::{NetworkTest, NetworkTestForm};
 
 use crate::new_work::RunSecrets;
 use crate::options::RequestPolicy;
@@ -26,6 +28,8 @@ pub(crate) enum Work {
     Experiment(Box<Plan>),
     /// A check; where it is recorded, and its directories, are still absent.
     Check(Box<CheckRequest>),
+    /// A test of the network between hosts.
+    NetworkTest(Box<NetworkTest>),
     /// A calibration of the service's host.
     Calibration(Calibration),
 }
@@ -48,6 +52,9 @@ impl Work {
             RunKind::Check => {
                 check::request(text, secrets).map(Box::new).map(Self::Check).map_err(Problem::from)
             }
+            RunKind::NetworkTest => {
+                NetworkTest::read(text, policy).map(Box::new).map(Self::NetworkTest).map_err(Problem::from)
+            }
             RunKind::Calibration => Calibration::read(text, policy).map(Self::Calibration),
         }
     }
@@ -57,6 +64,7 @@ impl Work {
         match self {
             Self::Experiment(plan) => &plan.name,
             Self::Check(_) => RunMaker::Check.command(),
+            Self::NetworkTest(_) => RunMaker::Network.command(),
             Self::Calibration(_) => RunMaker::Calibrate.command(),
         }
     }
@@ -65,6 +73,7 @@ impl Work {
     pub(crate) fn hosts(&self) -> Vec<String> {
         match self {
             Self::Experiment(plan) => policy::hosts(plan),
+            Self::NetworkTest(test) => test.hosts.clone(),
             Self::Check(_) | Self::Calibration(_) => vec![policy::THIS_HOST.to_owned()],
         }
     }

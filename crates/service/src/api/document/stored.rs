@@ -10,11 +10,16 @@ use utoipa::{PartialSchema, ToSchema};
 const RUN: &str = include_str!("../../../../../schemas/run.schema.json");
 const COMPARISON: &str = include_str!("../../../../../schemas/comparison.schema.json");
 const CALIBRATION: &str = include_str!("../../../../../schemas/calibration.schema.json");
+const NETWORK: &str = include_str!("../../../../../schemas/network.schema.json");
 const CHECK: &str = include_str!("../../../../../schemas/check.schema.json");
 
 /// Documents that consist of one schema, by the names of their schemas here; their definitions have the name as a prefix.
-const DOCUMENTS: [(&str, &str); 3] =
-    [("RunComparison", COMPARISON), ("CheckReport", CHECK), ("Calibration", CALIBRATION)];
+const DOCUMENTS: [(&str, &str); 4] = [
+    ("RunComparison", COMPARISON),
+    ("CheckReport", CHECK),
+    ("Calibration", CALIBRATION),
+    ("NetworkReport", NETWORK),
+];
 
 /// Where schemas refer to each other in an OpenAPI document.
 const COMPONENTS: &str = "#/components/schemas/";
@@ -98,7 +103,7 @@ fn of_run(schema: &Value, name: &str) -> Value {
 /// What a run that is no experiment found, by its kind.
 fn result() -> Value {
     let reference = |name: &str| json!({ "$ref": format!("{COMPONENTS}{name}") });
-    json!({ "oneOf": [reference("CheckReport"), reference("Calibration")] })
+    json!({ "oneOf": [reference("CheckReport"), reference("NetworkReport"), reference("Calibration")] })
 }
 
 /// The schema of a document (the part is empty), or one of its definitions with a capital letter: `Side`.
