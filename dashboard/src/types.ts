@@ -8,6 +8,8 @@ export type Validity = "VALID" | "WARN" | "INVALID";
 
 export interface Run {
   id: string;
+  /** What it does; only experiments are resumed and edited. */
+  kind: "experiment" | "check" | "network-test" | "calibration";
   name: string;
   hosts: string[];
   state: RunState;

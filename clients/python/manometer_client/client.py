@@ -83,6 +83,42 @@ class Client:
         body = _jobs(jobs, hosts, None)
         return cast(ConvertedFioJobs, self._json("POST", "/api/v3/fio-jobs/convert", body=body))
 
+    def post_check(self, check: Mapping[str, Any], idempotency_key: str | None = None) -> Run:
+        """Adds a check of storage to the queue: the options of `manometer check`, such as `{"nfs": ["nfs://filer/export"]}`.
+
+        `NewCheck` in schemas/openapi-v3.json describes the fields.
+        """
+        return self._post_work("/api/v3/checks", check, idempotency_key)
+
+    def post_network_test(self, test: Mapping[str, Any], idempotency_key: str | None = None) -> Run:
+        """Adds a test of the network between hosts to the queue: `{"fleet": {"hosts": ["a", "b"]}}` and more.
+
+        `NewNetworkTest` in schemas/openapi-v3.json describes the fields.
+        """
+        return self._post_work("/api/v3/network-tests", test, idempotency_key)
+
+    def post_calibration(
+        self,
+        seconds: float | None = None,
+        repetitions: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Run:
+        """Adds a calibration of the service's host to the queue, where the operator allows it."""
+        given = {"seconds": seconds, "repetitions": repetitions}
+        fields = {name: value for name, value in given.items() if value is not None}
+        return self._post_work("/api/v3/calibrations", fields, idempotency_key)
+
+    def result(self, run: str) -> dict[str, Any]:
+        """What a check, a network test or a calibration found.
+
+        schemas/check.schema.json, network.schema.json and calibration.schema.json describe it.
+        """
+        return cast(dict[str, Any], self._json("GET", f"{_path(run)}/result"))
+
+    def request(self, run: str) -> str:
+        """What was posted, without secrets: an experiment file, or JSON."""
+        return self._request("GET", f"{_path(run)}/request").decode()
+
     def run(self, run: str) -> Run:
         """One run."""
         return cast(Run, self._json("GET", _path(run)))
@@ -224,6 +260,10 @@ class Client:
     def metrics(self) -> str:
         """Figures of the queue and of the runs under way, as OpenMetrics text."""
         return self._request("GET", "/metrics").decode()
+
+    def _post_work(self, path: str, fields: Mapping[str, Any], idempotency_key: str | None) -> Run:
+        headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+        return cast(Run, self._json("POST", path, body=json.dumps(fields).encode(), headers=headers))
 
     def _pages(self, path: str, items: str) -> Iterator[Any]:
         following: str | None = path

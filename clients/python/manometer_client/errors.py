@@ -29,6 +29,8 @@ class ProblemError(ManometerError):
         # Never changes for a kind of problem, unlike the text.
         self.code: str = problem["code"]
         self.detail: str = problem["detail"]
+        # The field that is wrong, of a request that consists of fields.
+        self.field: str | None = problem.get("field")
         self.faults: list[Fault] = problem.get("faults", [])
 
     @classmethod

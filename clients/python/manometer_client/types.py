@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+RunKind = Literal["experiment", "check", "network-test", "calibration"]
 RunState = Literal["queued", "running", "finished", "interrupted", "failed", "cancelled"]
 
 
@@ -35,6 +36,7 @@ class Problem(TypedDict):
     status: int
     code: str
     detail: str
+    field: NotRequired[str | None]
     faults: NotRequired[list[Fault]]
     more_faults: NotRequired[int]
 
@@ -47,7 +49,9 @@ class Links(TypedDict):
     cells: str
     intervals: str
     report: str
-    experiment: str
+    request: str
+    experiment: NotRequired[str | None]
+    result: NotRequired[str | None]
 
 
 class SlowerCell(TypedDict):
@@ -87,6 +91,7 @@ class Run(TypedDict):
     """A run that the service was asked for. Times are in RFC 3339."""
 
     id: str
+    kind: RunKind
     name: str
     hosts: list[str]
     state: RunState

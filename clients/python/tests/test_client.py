@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import socket
 import ssl
 import sys
 import time
@@ -124,6 +125,47 @@ def test_a_job_file_runs_and_is_converted(served: Served) -> None:
     with pytest.raises(ProblemError) as refused:
         service.convert_fio("[one]\nrw=sideways\n")
     assert (refused.value.code, refused.value.faults[0]["line"]) == ("jobs", 2)
+
+
+def test_a_check_from_its_post_to_its_result(served: Served) -> None:
+    service = Client(served.url)
+    check = {"demo": True, "duration": "1s", "workers": 1, "lanes": 2, "dataset": "8MiB", "no_probe": True}
+    run = service.post_check(check, idempotency_key="check-1")
+    assert service.post_check(check, idempotency_key="check-1")["id"] == run["id"]
+    assert run["kind"] == "check" and "experiment" not in run["links"]
+    ended = service.wait(run["id"], timeout=120)
+    assert ended["state"] == "finished", ended
+    result = service.result(run["id"])
+    assert (result["schema"], result["run_id"], len(result["rows"])) == ("manometer.check", run["id"], 4)
+    assert len(list(service.cells(run["id"]))) == 8 and "<html" in service.report(run["id"])
+    assert json.loads(service.request(run["id"])) == check
+    with pytest.raises(ProblemError) as refused:
+        service.post_check({"nfs": ["nfs://filer/export"], "lanes": 0})
+    assert (refused.value.code, refused.value.field) == ("field", "lanes")
+    with pytest.raises(ProblemError, match="only experiments are resumed"):
+        service.resume(run["id"])
+
+
+def test_a_calibration_needs_permission() -> None:
+    with Served() as plain, pytest.raises(ProblemError, match="--allow-local") as refused:
+        Client(plain.url).post_calibration()
+    assert refused.value.code == "not-allowed"
+    with Served("--allow-local") as served:
+        service = Client(served.url)
+        run = service.post_calibration(seconds=0.05, repetitions=1)
+        assert run["kind"] == "calibration" and service.wait(run["id"], timeout=120)["state"] == "finished"
+        assert service.result(run["id"])["schema"] == "manometer.calibration"
+
+
+def test_a_network_test_between_agents() -> None:
+    with Served("--allow-local") as served:
+        service = Client(served.url)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = min(free.getsockname()[1], 59_000)
+        test = {"fleet": {"local": 2}, "streams": [1], "duration": "300ms", "ramp": "100ms", "port": port}
+        run = service.wait(service.post_network_test(test)["id"], timeout=120)
+        assert (run["kind"], run["state"]) == ("network-test", "finished"), run
+        assert len(service.result(run["id"])["links"]) == 1
 
 
 def test_schedules_are_added_started_and_removed(served: Served) -> None:

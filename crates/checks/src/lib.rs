@@ -13,6 +13,7 @@ mod error;
 mod measurement_start;
 mod network;
 mod reactor_facts;
+mod record_options;
 mod site;
 mod stored;
 #[doc(hidden)]
@@ -22,10 +23,12 @@ pub mod test_support;
 pub use calibrate::{BlockSize, Microbenchmark, RepetitionResult, gather};
 pub use calibrate::{CalibrateRequest, calibrate};
 pub use check::{
-    ArrayRequest, BestFigure, CheckAccess, CheckLoad, CheckReport, CheckRequest, CheckRow, CheckSettings,
-    CheckSource, CheckVerdict, CheckedArray, DataAddressFacts, ExistingTarget, PhaseFigures, RowOutcome,
-    SlowPath, WrittenData, check, judge_check,
+    ArrayRequest, BestFigure, CheckAccess, CheckInput, CheckInputError, CheckLoad, CheckNfsInput,
+    CheckReport, CheckRequest, CheckRow, CheckS3Input, CheckSettings, CheckSource, CheckVerdict,
+    CheckedArray, DataAddressFacts, ExistingTarget, OptionStyle, PhaseFigures, RowOutcome, SlowPath,
+    WrittenData, check, judge_check, management_address, positive,
 };
 pub use error::CheckError;
 pub use network::{LinkChoice, NetworkReport, NetworkRequest, link_way, network, network_verdict};
 pub use reactor_facts::ReactorFacts;
+pub use record_options::RecordOptions;

@@ -1,29 +1,20 @@
 //! Measurements without an experiment in the results file, as ordinary runs: the run record, its cells as they come,
 //! its end.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use experiment::Plan;
 use fleet::probe::HostSample;
 use jiff::Timestamp;
 use metrics::Interval;
-use runner::{Events, MEASURE, Recorder, StopToken, timestamp};
+use runner::{Events, MEASURE, Recorder, RunEvent, StopToken, timestamp};
 use store::{
     CellRecord, CellResult, HostRecord, MADE_BY, RunMaker, RunRecord, State, Store, StoreError, Validity,
     Verdict,
 };
 
 use crate::error::CheckError;
-
-/// Opens the results file before anything is created: the named one, else the user's.
-///
-/// # Errors
-/// It cannot be written.
-pub fn open(results: Option<&Path>) -> Result<Store, CheckError> {
-    let usage = |error: StoreError| CheckError::Usage(error.to_string());
-    let path = results.map_or_else(store::default_path, |path| Ok(path.to_owned())).map_err(usage)?;
-    Store::open(&path).map_err(usage)
-}
 
 /// The record of a run that starts now; `facts` are added to the environment that every run has.
 pub fn record(
@@ -48,12 +39,13 @@ pub fn record(
     }
 }
 
-/// Stores a run as it goes on. Without a results file, nothing is stored.
+/// Stores a run as it goes on, and reports its intervals and cells. Without a results file, nothing is stored.
 pub struct StoredRun {
     recorder: Option<Recorder>,
     path: PathBuf,
     id: String,
     maker: RunMaker,
+    events: Arc<dyn Events>,
 }
 
 impl StoredRun {
@@ -61,8 +53,14 @@ impl StoredRun {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn begin(store: Option<Store>, maker: RunMaker, record: &RunRecord) -> Result<Self, CheckError> {
-        let mut run = Self { recorder: None, path: PathBuf::new(), id: record.id.clone(), maker };
+    pub fn begin(
+        store: Option<Store>,
+        maker: RunMaker,
+        record: &RunRecord,
+        events: &Arc<dyn Events>,
+    ) -> Result<Self, CheckError> {
+        let (id, events) = (record.id.clone(), Arc::clone(events));
+        let mut run = Self { recorder: None, path: PathBuf::new(), id, maker, events };
         if let Some(store) = store {
             run.path = store.path().to_path_buf();
             store.begin_run(record)?;
@@ -85,6 +83,7 @@ impl StoredRun {
 
     /// Stores the next interval of a cell's measurement.
     pub fn interval(&mut self, cell: u32, interval: &Interval) {
+        self.events.event(RunEvent::Interval { cell, stage: MEASURE, trial: 0, interval });
         if let Some(recorder) = &mut self.recorder {
             recorder.interval(cell, MEASURE, 0, interval);
         }
@@ -97,6 +96,7 @@ impl StoredRun {
 
     /// Stores a cell's record. A later record of the same cell replaces it.
     pub fn finish_cell(&mut self, record: &CellRecord) {
+        self.events.event(RunEvent::CellEnded(record));
         self.recorder.iter_mut().for_each(|recorder| recorder.finish_cell(record));
     }
 
@@ -111,7 +111,7 @@ impl StoredRun {
     }
 
     /// Ends the run, complete or stopped. Reports where it is stored.
-    pub fn finish(mut self, stop: &StopToken, events: &dyn Events) {
+    pub fn finish(mut self, stop: &StopToken) {
         let state = match stop.reason() {
             Some(reason) => {
                 self.event("signal", &format!("stopped early by {}", reason.name()));
@@ -119,20 +119,21 @@ impl StoredRun {
             }
             None => State::Finished,
         };
-        self.end(state, events);
+        self.end(state);
     }
 
     /// Ends a run that failed or is incomplete, with the reason. Reports where it is stored.
-    pub fn fail(mut self, error: &CheckError, stop: &StopToken, events: &dyn Events) {
+    pub fn fail(mut self, error: &CheckError, stop: &StopToken) {
         if stop.is_requested() {
-            return self.finish(stop, events);
+            return self.finish(stop);
         }
         self.event("error", &error.to_string());
-        self.end(State::Failed, events);
+        self.end(State::Failed);
     }
 
-    fn end(self, state: State, events: &dyn Events) {
+    fn end(self, state: State) {
         let (id, path, noun) = (self.id.clone(), self.path.clone(), self.maker.noun());
+        let events = Arc::clone(&self.events);
         match self.close(state) {
             Ok(true) => events.note(&format!("kept as run {id} in {}", path.display())),
             Ok(false) => {}
@@ -155,10 +156,10 @@ pub fn keep_failure(
     record: &RunRecord,
     error: &CheckError,
     stop: &StopToken,
-    events: &dyn Events,
+    events: &Arc<dyn Events>,
 ) {
     let state = if stop.is_requested() { State::Interrupted } else { State::Failed };
-    let kept = StoredRun::begin(store, maker, record).and_then(|mut run| {
+    let kept = StoredRun::begin(store, maker, record, events).and_then(|mut run| {
         run.event("error", &error.to_string());
         Ok(run.close(state)?)
     });

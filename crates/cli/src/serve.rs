@@ -25,10 +25,10 @@ use crate::fleet::ssh_words;
 use crate::interrupt;
 use crate::messages::Messages;
 
-/// Runs experiments that are sent to it over HTTP, several at a time on different hosts.
+/// Runs experiments, checks, network tests and calibrations that are sent to it over HTTP, several at a time on different hosts.
 ///
-/// Open its address in a browser for the dashboard, or POST an experiment file to /api/v3/runs; watch
-/// /api/v3/runs/ID/events; read /api/v3/runs/ID/report. An experiment waits while another one uses one of its
+/// Open its address in a browser for the dashboard, or POST an experiment file to /api/v3/runs, or JSON to
+/// /api/v3/checks, /network-tests or /calibrations; watch /api/v3/runs/ID/events; read /api/v3/runs/ID/report. An experiment waits while another one uses one of its
 /// hosts. All results are kept in DIR/results.sqlite, for `manometer list --results`, `show`, `report` and
 /// `compare`; or, with --database, in a PostgreSQL database that several services share. On the loopback address no
 /// token is needed: every user of this machine can then use the service. With --tls, or a certificate from files,
@@ -86,7 +86,7 @@ pub struct ServeArguments {
     /// Let experiments start commands on this host: fleets by `command`, options and binaries for ssh and Slurm
     #[arg(long)]
     allow_command: bool,
-    /// Let experiments start several agents on this host: fleets by `local`
+    /// Let experiments start several agents on this host (fleets by `local`), and allow calibrations of it
     #[arg(long)]
     allow_local: bool,
     /// Option for ssh to the hosts of fleets, such as "-i KEY" or StrictHostKeyChecking=accept-new; may be repeated
@@ -171,6 +171,9 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
             commands: arguments.allow_command,
             local: arguments.allow_local,
         },
+        program: std::env::current_exe().map_err(|error| {
+            ServiceError::Failure(format!("this program's own file is not known: {error}"))
+        })?,
         ssh_options: ssh_words(&arguments.ssh_option).map_err(ServiceError::Usage)?,
         storperf_sample,
         graphite: arguments.graphite.options(),

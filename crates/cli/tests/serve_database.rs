@@ -15,7 +15,7 @@ use std::process::Command;
 use database::{Connection, DatabaseServer, params};
 use resume_support::{killed_and_resumed, resume};
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use serve_support::{Served, directory, state};
 use store::Store;
 use support::wait_until;
@@ -104,6 +104,22 @@ fn a_killed_service_marks_its_own_run_and_no_other_service_does() {
 fn a_run_of_a_killed_service_is_resumed_under_its_id() {
     let flags = ["--database", &url(), "--database-password-file", &password_file()];
     killed_and_resumed(&directory(), &flags, &|| Store::open_server(&server()).unwrap());
+}
+
+#[test]
+fn a_check_and_its_result_are_in_the_database() {
+    let (here, there) = (directory(), directory());
+    let (served, other) = (start(&here), start(&there));
+    let body = json!({ "demo": true, "duration": "200ms", "dataset": "8MiB", "lanes": 2, "no_probe": true });
+    let id = served.work("/api/v3/checks", &body);
+    let last = served.all_events(&id).pop().unwrap();
+    assert_eq!(last.data["state"], "finished", "{last:?}");
+    assert_eq!(shown(&other, &id)["kind"], "check", "history is shared");
+    let result = other.get_json(&format!("/api/v3/runs/{id}/result"));
+    assert_eq!(result["run_id"], id);
+    let cells = other.get_json(&format!("/api/v3/runs/{id}/cells"));
+    assert_eq!(cells["cells"].as_array().unwrap().len(), 8);
+    assert!(!state(&here, "results.sqlite").exists() && !state(&here, "service.sqlite").exists());
 }
 
 #[test]

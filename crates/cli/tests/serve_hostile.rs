@@ -41,6 +41,10 @@ stages: {warm_up: 0s, measure: {at_least: 600s, at_most: 600s}}
 steady: none
 ";
 
+/// A check of this host's storage, which is not there.
+const CHECK: &str =
+    r#"{"nfs": ["nfs://127.0.0.1:9/x"], "duration": "1s", "lanes": 2, "data_vip": ["127.0.0.1"]}"#;
+
 const WORDS: [&str; 28] = [
     "{",
     "}",
@@ -148,6 +152,7 @@ fn send_mutated(served: &Served, client: u64) {
         let (path, kind, text) = match number % 10 {
             0 => ("/api/v3/runs", "application/yaml", EXACT),
             1 | 2 => ("/api/v3/experiments/validate", "application/json", &*json),
+            3 => ("/api/v3/checks", "application/json", CHECK),
             _ => (
                 "/api/v3/experiments/validate",
                 "application/yaml",
@@ -160,7 +165,7 @@ fn send_mutated(served: &Served, client: u64) {
             format!("client {client}, body {number}: {status} {answer}\n{}", String::from_utf8_lossy(&sent))
         };
         let known = match path {
-            "/api/v3/runs" => matches!(status, 202 | 400 | 422 | 503),
+            "/api/v3/runs" | "/api/v3/checks" => matches!(status, 202 | 400 | 422 | 503),
             _ => matches!(status, 200 | 400 | 422),
         };
         assert!(known && serde_json::from_str::<serde_json::Value>(&answer).is_ok(), "{}", shown());

@@ -66,6 +66,7 @@ impl OnVirtualClock {
             tls: ServiceTls::Off,
             host_names: Vec::new(),
             policy: RequestPolicy::default(),
+            program: env!("CARGO_BIN_EXE_manometer").into(),
             ssh_options: Vec::new(),
             storperf_sample: Duration::from_secs(60),
             graphite: None,

@@ -12,7 +12,7 @@ use targets::AccessKey;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use utoipa::ToSchema;
 
-use crate::new_experiment::NewExperiment;
+use crate::new_work::{NewWork, RunSecrets};
 use crate::problem::Problem;
 
 /// Maximum size of a body: an experiment of the maximum size (1 MiB) with every other character escaped in JSON.
@@ -60,7 +60,7 @@ pub(crate) struct KeysForm {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = AccessKey)]
-struct KeyForm {
+pub(crate) struct KeyForm {
     id: String,
     secret: String,
     /// The session token of a temporary key.
@@ -89,12 +89,12 @@ pub(crate) async fn read(
     headers: &HeaderMap,
     body: Body,
     budget: &BodyBudget,
-) -> Result<(NewExperiment, HeldBytes), Problem> {
+) -> Result<(NewWork, HeldBytes), Problem> {
     let json = is_json(headers)?;
     let (bytes, held) = bytes(headers, body, budget).await?;
     if !json {
         let text = experiment::decode("experiment", &bytes).map_err(Problem::faults)?;
-        return Ok((NewExperiment::of(text.to_owned()), held));
+        return Ok((NewWork::experiment(text.to_owned()), held));
     }
     // An error names the position and what was expected; with a wrong type it may quote a value, so a secret.
     let form: JsonForm = serde_json::from_slice(&bytes).map_err(|error| {
@@ -105,10 +105,12 @@ pub(crate) async fn read(
         );
         Problem::bad_request("json", detail)
     })?;
-    Ok((NewExperiment { keys: access_keys(form.keys), ..NewExperiment::of(form.experiment) }, held))
+    let secrets = RunSecrets { keys: access_keys(form.keys), ..RunSecrets::default() };
+    Ok((NewWork { secrets, ..NewWork::experiment(form.experiment) }, held))
 }
 
-fn access_keys(keys: BTreeMap<String, KeyForm>) -> BTreeMap<String, AccessKey> {
+/// Keys, as runs use them.
+pub(crate) fn access_keys(keys: BTreeMap<String, KeyForm>) -> BTreeMap<String, AccessKey> {
     let keys = keys.into_iter().map(|(target, key)| {
         let KeyForm { id, secret, token } = key;
         (target, AccessKey { id, secret, token })

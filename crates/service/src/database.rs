@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::schedules;
 use crate::storperf::StorperfJob;
+use crate::work::RunKind;
 
 /// The tables and their versions.
 const LAYOUT: TableLayout = TableLayout {
@@ -18,6 +19,7 @@ const LAYOUT: TableLayout = TableLayout {
         Migration::Both(SECOND),
         Migration::Both(THIRD),
         Migration::Both(schedules::TABLES),
+        Migration::Both(FIFTH),
     ],
 };
 
@@ -49,9 +51,19 @@ CREATE INDEX storperf_runs ON runs (number) WHERE storperf IS NOT NULL;
 /// Version 3: the service that a run belongs to, where several share a database; nothing in a service's own file.
 const THIRD: &str = "ALTER TABLE runs ADD COLUMN server TEXT;";
 
+/// Version 5: the kind of work, what was posted as text (of an experiment, or JSON), and the result of other work, as JSON.
+const FIFTH: &str = "
+ALTER TABLE runs RENAME COLUMN experiment TO request;
+ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT 'experiment';
+ALTER TABLE runs ADD COLUMN result TEXT;
+";
+
 /// The columns of [`asked_run`].
 pub(crate) const COLUMNS: &str =
-    "number, id, name, hosts, state, asked, started, finished, reason, has_keys, digest, server";
+    "number, id, name, hosts, state, asked, started, finished, reason, has_keys, digest, server, kind";
+
+/// Number of [`COLUMNS`].
+const COLUMN_COUNT: usize = 13;
 
 /// Progress of a run that the service was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -96,7 +108,9 @@ pub(crate) struct AskedRun {
     /// The id, also of the run in the results file.
     #[schema(pattern = "^[a-z2-7]{8}$")]
     pub id: String,
-    /// The experiment's name.
+    /// What it does.
+    pub kind: RunKind,
+    /// The experiment's name; for other work, its kind.
     pub name: String,
     /// The hosts that it occupies.
     pub hosts: Vec<String>,
@@ -111,7 +125,7 @@ pub(crate) struct AskedRun {
     /// When it ended.
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     pub finished: Option<Timestamp>,
-    /// Why it ended early or what it left behind, in one line.
+    /// Why it ended early, what it left behind, or what it found broken, in one line.
     #[schema(required = true)]
     pub reason: Option<String>,
     /// Keys came with it, which are in memory only.
@@ -128,8 +142,9 @@ pub(crate) struct AskedRun {
 /// A new run for the queue.
 pub(crate) struct NewRun<'a> {
     pub id: &'a str,
+    pub kind: RunKind,
     pub name: &'a str,
-    pub experiment: &'a str,
+    pub request: &'a str,
     pub hosts: &'a [String],
     pub asked: Timestamp,
     pub has_keys: bool,
@@ -185,13 +200,13 @@ impl Database {
     /// Adds a run to the end of the queue.
     pub(crate) fn add(&self, run: &NewRun<'_>) -> Result<(), DatabaseError> {
         self.connection.execute(
-            "INSERT INTO runs (id, name, experiment, hosts, state, asked, has_keys, idempotency_key, digest, storperf,
-                server)
-             VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10)",
+            "INSERT INTO runs (id, name, request, hosts, state, asked, has_keys, idempotency_key, digest, storperf,
+                server, kind)
+             VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             params![
                 run.id,
                 run.name,
-                run.experiment,
+                run.request,
                 serde_json::to_string(run.hosts).unwrap_or_default(),
                 run.asked.to_string(),
                 run.has_keys,
@@ -199,6 +214,7 @@ impl Database {
                 run.digest,
                 run.storperf,
                 self.server,
+                run.kind.name(),
             ],
         )?;
         Ok(())
@@ -256,12 +272,23 @@ impl Database {
         let query = format!(
             "SELECT {COLUMNS}, storperf FROM runs WHERE storperf IS NOT NULL ORDER BY number DESC LIMIT ?1"
         );
-        self.connection.rows(&query, params![limit], |found| Ok((asked_run(found)?, storperf(found, 12)?)))
+        self.connection
+            .rows(&query, params![limit], |found| Ok((asked_run(found)?, storperf(found, COLUMN_COUNT)?)))
     }
 
-    /// The text of a run's experiment.
-    pub(crate) fn experiment(&self, id: &str) -> Result<String, DatabaseError> {
-        self.connection.row("SELECT experiment FROM runs WHERE id = ?1", params![id], |row| row.get(0))
+    /// What was posted as a run, without secrets.
+    pub(crate) fn request(&self, id: &str) -> Result<String, DatabaseError> {
+        self.connection.row("SELECT request FROM runs WHERE id = ?1", params![id], |row| row.get(0))
+    }
+
+    /// Stores the result of a run that is no experiment, as JSON.
+    pub(crate) fn set_result(&self, id: &str, result: &str) -> Result<(), DatabaseError> {
+        self.connection.execute("UPDATE runs SET result = ?2 WHERE id = ?1", params![id, result]).map(|_| ())
+    }
+
+    /// The result of a run that is no experiment, if it has one yet.
+    pub(crate) fn result(&self, id: &str) -> Result<Option<String>, DatabaseError> {
+        self.connection.row("SELECT result FROM runs WHERE id = ?1", params![id], |row| row.get(0))
     }
 
     /// This service's runs in a state, oldest first.
@@ -301,7 +328,9 @@ pub(crate) fn asked_run(row: &Row<'_>) -> Result<AskedRun, DatabaseError> {
     };
     let (hosts, state): (String, String) = (row.get(3)?, row.get(4)?);
     let state = AskedState::ALL.into_iter().find(|known| known.name() == state);
+    let kind: String = row.get(12)?;
     Ok(AskedRun {
+        kind: RunKind::of_name(&kind).ok_or_else(|| row.bad("unknown kind"))?,
         number: row.get(0)?,
         id: row.get(1)?,
         name: row.get(2)?,
@@ -316,3 +345,7 @@ pub(crate) fn asked_run(row: &Row<'_>) -> Result<AskedRun, DatabaseError> {
         server: row.get(11)?,
     })
 }
+
+#[cfg(test)]
+#[path = "database_tests.rs"]
+mod tests;

@@ -8,7 +8,7 @@ use experiment::{Cell, Plan, TargetUrl, UrlForm};
 use fio::{Input, JobScript, ReadFile, Reading, ScriptFaults, Surroundings, Warning};
 use targets::AccessKey;
 
-use crate::new_experiment::NewExperiment;
+use crate::new_work::{NewWork, RunSecrets};
 use crate::options::RequestPolicy;
 use crate::policy;
 use crate::problem::Problem;
@@ -31,7 +31,7 @@ pub(crate) struct FioJobs {
 /// A job file as an experiment.
 pub(crate) struct ConvertedJobs {
     /// The experiment, with the keys from the file.
-    pub experiment: NewExperiment,
+    pub experiment: NewWork,
     /// Its plan.
     pub plan: Plan,
     /// What fio warns about too.
@@ -110,7 +110,8 @@ pub(crate) fn convert(jobs: FioJobs, policy: &RequestPolicy) -> Result<Converted
     })?;
     let keys = keys(&plan, &converted, &fio::meaning::access_keys(&script))?;
     let warnings = warnings.into_iter().map(|Warning(fault)| fault.text).collect();
-    let experiment = NewExperiment { keys, ..NewExperiment::of(text) };
+    let secrets = RunSecrets { keys, ..RunSecrets::default() };
+    let experiment = NewWork { secrets, ..NewWork::experiment(text) };
     Ok(ConvertedJobs { experiment, plan: converted, warnings })
 }
 

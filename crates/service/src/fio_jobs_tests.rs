@@ -31,7 +31,7 @@ fn jobs_become_the_cells_of_an_experiment() {
     let names: Vec<&str> = found.plan.cells.iter().map(|cell| &*cell.workload_name).collect();
     assert_eq!(names, ["one", "two"]);
     assert_eq!(policy::hosts(&found.plan), [policy::THIS_HOST]);
-    assert!(!found.experiment.has_secrets());
+    assert!(found.experiment.secrets.is_empty());
     let again = converted(text, &[], &RequestPolicy::default());
     assert_eq!(found.experiment.text, again.experiment.text, "the same seed, the same experiment");
     let other = convert(FioJobs { seed: 8, ..jobs(text, &[]) }, &RequestPolicy::default()).ok().unwrap();
@@ -104,7 +104,7 @@ fn keys_leave_the_text_and_keep_their_jobs() {
     let found = converted(S3, &[], &RequestPolicy::default());
     let text = &found.experiment.text;
     assert!(!text.contains("hunter2") && !text.contains("swordfish"), "{text}");
-    let keys = &found.experiment.keys;
+    let keys = &found.experiment.secrets.keys;
     let secrets = found.plan.cells.iter().map(|cell| &*keys[&cell.target.name].secret);
     assert_eq!(secrets.collect::<Vec<_>>(), ["hunter2", "swordfish"]);
     let said = refusal(&S3.replace("/two/", "/one/"), &[], &RequestPolicy::default());

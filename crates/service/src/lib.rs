@@ -1,4 +1,4 @@
-//! The service behind `manometer serve`: an HTTP API that accepts experiments, queues them per host, executes them with
+//! The service behind `manometer serve`: an HTTP API that accepts experiments, checks, network tests and calibrations, queues them per host, executes them with
 //! the same library as the command line, and serves their events, intervals and reports.
 //!
 //! [`Service::start`] takes values and keeps nothing in the process; several services can share one.
@@ -14,7 +14,7 @@ mod exposition;
 mod fio_jobs;
 mod login;
 mod message_log;
-mod new_experiment;
+mod new_work;
 mod observer;
 mod options;
 mod policy;
@@ -28,6 +28,7 @@ mod stored_results;
 mod storperf;
 mod tls;
 mod token;
+mod work;
 
 pub use api::{openapi_json, storperf_openapi_json};
 pub use options::{Notes, RequestPolicy, ServeOptions, ServiceError, ServiceTls};

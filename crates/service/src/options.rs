@@ -30,6 +30,8 @@ pub struct ServeOptions {
     pub host_names: Vec<String>,
     /// What experiments in requests may use of this host.
     pub policy: RequestPolicy,
+    /// The `manometer` program, which calibrations start as a simulated array in a separate process.
+    pub program: PathBuf,
     /// Options for ssh, before those of fleets.
     pub ssh_options: Vec<String>,
     /// Length of a sample of `StorPerf`'s jobs: a minute there.
@@ -65,6 +67,7 @@ pub enum ServiceTls {
 pub(crate) struct QueueSettings {
     pub database: Option<DatabaseServer>,
     pub policy: RequestPolicy,
+    pub program: PathBuf,
     pub ssh_options: Vec<String>,
     pub storperf_sample: Duration,
     pub graphite: Option<Arc<GraphitePush>>,
@@ -78,7 +81,7 @@ pub struct RequestPolicy {
     pub paths: Vec<PathBuf>,
     /// Whether fleets may name programs to start: the launcher `command`, options and binaries of the others.
     pub commands: bool,
-    /// Whether fleets may be processes of this host (the launcher `local`).
+    /// Whether fleets may be processes of this host (the launcher `local`), and this host may be calibrated.
     pub local: bool,
 }
 

@@ -19,12 +19,16 @@ pub(crate) struct Problem {
     code: &'static str,
     /// What is wrong, and what to do next.
     detail: String,
+    /// The path of the field that is wrong, such as `array.token`; absent if it is none in particular.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    field: Option<Box<str>>,
     /// Each fault of an experiment.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     faults: Vec<FaultView>,
     /// Number of further faults.
     #[serde(skip_serializing_if = "is_zero")]
-    more_faults: usize,
+    more_faults: u32,
 }
 
 /// A fault of an experiment.
@@ -49,7 +53,7 @@ struct FaultView {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &usize) -> bool {
+fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
@@ -62,6 +66,7 @@ impl Problem {
             status: status.as_u16(),
             code,
             detail: detail.into(),
+            field: None,
             faults: Vec::new(),
             more_faults: 0,
         }
@@ -92,6 +97,12 @@ impl Problem {
     pub(crate) fn key_of_another(what: &str) -> Self {
         let detail = format!("this Idempotency-Key belongs to {what}, which was posted with another body");
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key", detail)
+    }
+
+    /// A field of a JSON body is wrong; the path is empty if it is none in particular.
+    pub(crate) fn field(path: String, detail: impl Into<String>) -> Self {
+        let field = (!path.is_empty()).then(|| path.into_boxed_str());
+        Self { field, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "field", detail) }
     }
 
     /// Something failed in the service.
@@ -130,7 +141,7 @@ impl Problem {
         });
         Self {
             faults: views.collect(),
-            more_faults: faults.more,
+            more_faults: u32::try_from(faults.more).unwrap_or(u32::MAX),
             ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail)
         }
     }

@@ -1,5 +1,6 @@
 //! The runs of a service: a queue per set of hosts, those under way, and the events of the recent ones.
 
+mod ending;
 mod resume;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -8,10 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use database::{DatabaseCause, DatabaseError};
+use database::DatabaseError;
 use exporters::{CurrentRun, GraphitePush};
 use provision::RunId;
-use reactor::clock::now_ns;
 use runner::progress::SharedProgress;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
@@ -21,14 +21,14 @@ use crate::database::{AskedRun, AskedState, Database, NewRun};
 use crate::event::StateEvent;
 use crate::event_log::EventLog;
 use crate::message_log::MessageLog;
-use crate::new_experiment::{NewExperiment, RunSecrets};
+use crate::new_work::{NewWork, RunSecrets};
 use crate::options::{QueueSettings, RequestPolicy};
-use crate::policy;
 use crate::problem::Problem;
 use crate::schedules::Bell;
 use crate::server_id::{ServerIdError, server_id};
 use crate::stored_results::StoredResults;
 use crate::storperf::{GroupBook, StorperfJob};
+use crate::work::Work;
 
 /// Maximum number of runs that wait.
 const MAX_QUEUED: usize = 1000;
@@ -45,6 +45,7 @@ const KEPT_LOGS: usize = 32;
 pub(crate) struct RunQueue {
     directory: PathBuf,
     policy: RequestPolicy,
+    program: PathBuf,
     ssh_options: Vec<String>,
     storperf_sample: Duration,
     messages: Arc<MessageLog>,
@@ -114,6 +115,14 @@ pub(crate) enum QueueError {
     /// The service has no id.
     #[error(transparent)]
     ServerId(#[from] ServerIdError),
+    /// Its directory for what exists only during runs.
+    #[error("{path}: {source}", path = path.display())]
+    Scratch {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
 }
 
 /// A run that was posted.
@@ -133,6 +142,8 @@ impl RunQueue {
     /// # Errors
     /// The database cannot be read or written.
     pub(crate) fn open(directory: &Path, settings: QueueSettings) -> Result<Arc<Self>, QueueError> {
+        let scratch = directory.join(carry_out::SCRATCH);
+        empty(&scratch).map_err(|source| QueueError::Scratch { path: scratch, source })?;
         let messages = Arc::new(MessageLog::new(settings.notes));
         let log = Arc::clone(&messages);
         let server = settings.database.map(|server| server.with_notes(Arc::new(move |line| log.add(line))));
@@ -146,6 +157,7 @@ impl RunQueue {
         let queue = Self {
             directory: directory.to_owned(),
             policy: settings.policy,
+            program: settings.program,
             ssh_options: settings.ssh_options,
             storperf_sample: settings.storperf_sample,
             messages,
@@ -219,14 +231,14 @@ impl RunQueue {
         &self.results
     }
 
-    /// Adds an experiment to the queue, unless a request with the same idempotency key did.
+    /// Adds work to the queue, unless a request with the same idempotency key did.
     pub(crate) fn post(
         self: &Arc<Self>,
-        given: NewExperiment,
+        given: NewWork,
         idempotency_key: Option<&str>,
     ) -> Result<Posted, Problem> {
         let digest = given.digest();
-        let plan = policy::plan(&given.text, &self.policy).map_err(Problem::faults)?;
+        let work = Work::read(given.kind, &given.text, &given.secrets, &self.policy)?;
         let mut shared = self.shared();
         if let Some(key) = idempotency_key
             && let Some(run) = self.database().by_key(key).map_err(broken)?
@@ -237,22 +249,23 @@ impl RunQueue {
             return Ok(Posted { run, new: false });
         }
         shared.admit()?;
-        let (id, hosts) = (RunId::random().to_string(), policy::hosts(&plan));
+        let (id, hosts) = (RunId::random().to_string(), work.hosts());
         let storperf = given.storperf.as_ref().and_then(|job| serde_json::to_string(job).ok());
         let new = NewRun {
             id: &id,
-            name: &plan.name,
-            experiment: &given.text,
+            kind: given.kind,
+            name: work.name(),
+            request: &given.text,
             hosts: &hosts,
             asked: now(),
-            has_keys: given.has_secrets(),
+            has_keys: !given.secrets.is_empty(),
             storperf: storperf.as_deref(),
             idempotency_key,
             digest: &digest,
         };
         self.database().add(&new).map_err(broken)?;
         shared.logs.insert(id.clone(), new_log());
-        shared.secrets.insert(id.clone(), given.into_secrets());
+        shared.secrets.insert(id.clone(), given.secrets);
         drop(shared);
         self.start_ready();
         Ok(Posted { run: self.run(&id)?, new: true })
@@ -275,10 +288,14 @@ impl RunQueue {
         Err(Problem::new(StatusCode::CONFLICT, "another-service", detail))
     }
 
-    /// The experiment of a run, as it was posted.
-    pub(crate) fn experiment(&self, id: &str) -> Result<String, Problem> {
-        let run = self.run(id)?;
-        self.database().experiment(&run.id).map_err(broken)
+    /// What was posted as a run, without secrets.
+    pub(crate) fn request(&self, run: &AskedRun) -> Result<String, Problem> {
+        self.database().request(&run.id).map_err(broken)
+    }
+
+    /// The result of a run that is no experiment, as JSON; `None` while it has none.
+    pub(crate) fn result(&self, run: &AskedRun) -> Result<Option<String>, Problem> {
+        self.database().result(&run.id).map_err(broken)
     }
 
     /// The newest runs of an experiment that have ended, newest first.
@@ -367,9 +384,9 @@ impl RunQueue {
     }
 
     fn start(self: &Arc<Self>, shared: &mut Shared, run: AskedRun) -> Result<(), DatabaseError> {
-        let experiment = self.database().experiment(&run.id)?;
+        let text = self.database().request(&run.id)?;
         self.database().begin(&run.id, now())?;
-        let AskedRun { id, hosts, name, .. } = run;
+        let AskedRun { id, kind, hosts, name, .. } = run;
         let log = Arc::clone(shared.logs.entry(id.clone()).or_insert_with(new_log));
         log.add("state", &StateEvent { state: AskedState::Running });
         let storperf = self.database().storperf(&id)?;
@@ -386,8 +403,8 @@ impl RunQueue {
         shared.running.insert(id.clone(), running);
         let overwrites = storperf.as_ref().and_then(StorperfJob::overwrites).map(PathBuf::from);
         let graphite = self.graphite.clone();
-        let task =
-            Task { id: id.clone(), experiment, secrets, stop, log, current, progress, graphite, overwrites };
+        let own = id.clone();
+        let task = Task { id: own, kind, text, secrets, stop, log, current, progress, graphite, overwrites };
         let (queue, own) = (Arc::clone(self), id.clone());
         let thread = std::thread::Builder::new().name(format!("run-{id}"));
         let started = thread.spawn(move || {
@@ -395,10 +412,10 @@ impl RunQueue {
                 directory: &queue.directory,
                 results: &queue.results,
                 policy: &queue.policy,
+                program: &queue.program,
                 ssh_options: &queue.ssh_options,
             };
-            let (state, reason) = carry_out::carry_out(task, &place);
-            queue.end(&own, &name, state, reason.as_deref());
+            queue.end(&own, kind, &name, &carry_out::carry_out(task, &place));
         });
         if let Err(error) = started {
             shared.running.remove(&id);
@@ -407,34 +424,6 @@ impl RunQueue {
             conclude(shared, &id, AskedState::Failed, Some(&reason));
         }
         Ok(())
-    }
-
-    fn end(self: &Arc<Self>, id: &str, name: &str, state: AskedState, reason: Option<&str>) {
-        let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        self.messages.add(&format!("run {id} of {name}: {}{because}", state.name()));
-        self.record_end(id, state, reason);
-        let mut shared = self.shared();
-        shared.running.remove(id);
-        conclude(&mut shared, id, state, reason);
-        drop(shared);
-        self.ended.notify_all();
-        self.run_ended.ring();
-        self.start_ready();
-    }
-
-    /// Stores how a run ended; waits for a database that cannot be reached.
-    fn record_end(&self, id: &str, state: AskedState, reason: Option<&str>) {
-        let (at, began_ns) = (now(), now_ns());
-        loop {
-            let Err(error) = self.database().end(id, state, reason, at) else { return };
-            let passes =
-                matches!(error.cause, DatabaseCause::Unreachable { .. } | DatabaseCause::Lost { .. });
-            if !passes || now_ns() - began_ns >= END_PATIENCE.as_nanos() as u64 {
-                let next = "next: restart the service, which marks the run as interrupted";
-                return self.messages.add(&format!("run {id}: its end is not recorded: {error}; {next}"));
-            }
-            std::thread::sleep(REQUEST_PATIENCE);
-        }
     }
 
     /// Starts no further runs and ends those under way: with their current interval, or at once.
@@ -455,6 +444,14 @@ impl RunQueue {
         while !shared.running.is_empty() {
             shared = self.ended.wait(shared).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+}
+
+/// Creates a directory without what an earlier process left in it.
+fn empty(directory: &Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => std::fs::create_dir(directory),
     }
 }
 

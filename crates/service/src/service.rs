@@ -90,6 +90,7 @@ impl Service {
         let settings = QueueSettings {
             database: options.database,
             policy: options.policy,
+            program: options.program,
             ssh_options: options.ssh_options,
             storperf_sample: options.storperf_sample,
             graphite: graphite.clone(),

@@ -261,11 +261,13 @@ function Attempt({ id, resumed }: { id: string; resumed: () => void }) {
           <a class="button" href={to.history(run.name)}>
             History
           </a>
-          <a class="button" href={to.startFrom(id)}>
-            Edit and start again
-          </a>
+          {run.kind === "experiment" && (
+            <a class="button" href={to.startFrom(id)}>
+              Edit and start again
+            </a>
+          )}
           {!over && <Stop run={run} reload={loaded.reload} />}
-          {(run.state === "interrupted" || run.state === "failed") && (
+          {run.kind === "experiment" && (run.state === "interrupted" || run.state === "failed") && (
             <Resume run={run} reload={loaded.reload} />
           )}
         </div>

@@ -13,17 +13,18 @@ mod served;
 mod socket;
 mod stored;
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::provision::RunId;
 use ::runner::{Events, RunEvent, StopToken, timestamp};
 use stats::{CALIBRATION_VERSION, Calibration};
 use store::RunMaker;
 
 use crate::error::CheckError;
 use crate::reactor_facts::ReactorFacts;
+use crate::record_options::RecordOptions;
 use crate::stored::StoredRun;
 use array_process::ArrayProcess;
 use load::{LoadRunner, interrupted};
@@ -51,10 +52,19 @@ pub struct CalibrateRequest {
     pub program: PathBuf,
     /// A directory for that process's files; nothing remains in it.
     pub scratch: PathBuf,
-    /// The results file; `None`: the user's.
-    pub results: Option<PathBuf>,
-    /// The command line, without secrets, for the results.
-    pub command: String,
+    /// How it is recorded.
+    pub record: RecordOptions,
+}
+
+impl CalibrateRequest {
+    /// Measured seconds of each step in each repetition, unless somebody says otherwise.
+    pub const USUAL_SECONDS: f64 = 1.0;
+    /// Number of measurements of each step, unless somebody says otherwise.
+    pub const USUAL_REPETITIONS: u32 = 5;
+    /// The seconds that are useful.
+    pub const SECONDS: RangeInclusive<f64> = 0.05..=600.0;
+    /// The numbers of measurements that are useful.
+    pub const REPETITIONS: RangeInclusive<u32> = 1..=100;
 }
 
 /// Measures the most that this host can drive, whatever the storage. It is stored like a run, with a cell per load.
@@ -63,11 +73,11 @@ pub struct CalibrateRequest {
 /// The results file cannot be written, something could not be measured, or a stop was requested.
 pub fn calibrate(
     request: &CalibrateRequest,
-    events: &dyn Events,
+    observer: &Arc<dyn Events>,
     stop: &StopToken,
 ) -> Result<Calibration, CheckError> {
     let taken = timestamp::now();
-    let store = crate::stored::open(request.results.as_deref())?;
+    let store = request.record.open()?;
     let chosen = ReactorFacts::of(request.reactor)?;
     let cores = std::thread::available_parallelism()
         .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
@@ -75,20 +85,20 @@ pub fn calibrate(
     let facts = host::facts(&chosen);
     let plan = plan::of_calibration(request, cores, clients)?;
     let known = facts.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    let id = RunId::random().to_string();
+    let id = request.record.id().to_string();
     let record =
-        crate::stored::record(RunMaker::Calibrate, &id, plan.clone(), taken, known, &request.command);
-    let run = StoredRun::begin(Some(store), RunMaker::Calibrate, &record)?;
+        crate::stored::record(RunMaker::Calibrate, &id, plan.clone(), taken, known, &request.record.command);
+    let run = StoredRun::begin(Some(store), RunMaker::Calibrate, &record, observer)?;
     let stored = Arc::new(StoredCalibration::new(run, &plan, request.seconds, request.repetitions));
     let mut step = None;
-    let found = rounds((cores, clients), request, &stored, events, stop, &mut step);
+    let found = rounds((cores, clients), request, &stored, &**observer, stop, &mut step);
     // All users of the store are gone.
     let stored = Arc::into_inner(stored)
         .ok_or_else(|| CheckError::failure("the calibration is still measured; this is a defect"))?;
     let found = match found {
         Ok(found) => found,
         Err(error) => {
-            stored.fail(step, &error, stop, events);
+            stored.fail(step, &error, stop);
             return Err(error);
         }
     };
@@ -110,7 +120,7 @@ pub fn calibrate(
         facts,
     };
     gather(&mut calibration, &found);
-    stored.finish(&calibration, stop, events);
+    stored.finish(&calibration, stop);
     Ok(calibration)
 }
 
@@ -214,8 +224,7 @@ mod tests {
             reactor: reactor::BackendChoice::Auto,
             program: PathBuf::new(),
             scratch: PathBuf::new(),
-            results: None,
-            command: String::new(),
+            record: RecordOptions::default(),
         }
     }
 }

@@ -9,7 +9,7 @@ use fleet::probe::HostSample;
 use jiff::Timestamp;
 use metrics::Interval;
 use runner::bottleneck::own_host;
-use runner::{Events, StopToken, timestamp};
+use runner::{StopToken, timestamp};
 use stats::{Calibration, Window};
 use store::{CellRecord, State};
 
@@ -119,24 +119,18 @@ impl StoredCalibration {
 
     /// Ends a completed calibration: results without a target and remarks on what limits measurements become facts of
     /// the run. Reports where it is stored.
-    pub fn finish(self, calibration: &Calibration, stop: &StopToken, events: &dyn Events) {
+    pub fn finish(self, calibration: &Calibration, stop: &StopToken) {
         let Inner { mut run, cells } = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         let without_target = calibration.measures.iter().filter(|measure| !cells.contains_key(&measure.name));
         let facts: Vec<(String, String)> =
             without_target.map(|measure| (format!("calibration.{}", measure.name), words(measure))).collect();
         run.facts(&facts);
         calibration.remarks.iter().for_each(|remark| run.event("warning", remark));
-        run.finish(stop, events);
+        run.finish(stop);
     }
 
     /// Ends an incomplete calibration, with the error of this step if one is named.
-    pub fn fail(
-        self,
-        step: Option<Microbenchmark>,
-        error: &CheckError,
-        stop: &StopToken,
-        events: &dyn Events,
-    ) {
+    pub fn fail(self, step: Option<Microbenchmark>, error: &CheckError, stop: &StopToken) {
         let Inner { mut run, mut cells } = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         let failed: Vec<String> = match stop.is_requested() {
             true => Vec::new(),
@@ -149,7 +143,7 @@ impl StoredCalibration {
             };
             record.iter().for_each(|record| run.finish_cell(record));
         }
-        run.fail(error, stop, events);
+        run.fail(error, stop);
     }
 }
 

@@ -3,6 +3,9 @@
 //! The stages, in order: request, provisioning, rows, removal, report.
 
 mod demo;
+mod document;
+mod input;
+mod input_error;
 mod limit;
 mod paths;
 mod plan;
@@ -28,6 +31,8 @@ use runner::{Events, StopReason, StopToken, timestamp};
 use store::RunMaker;
 use targets::{HeldSecrets, Patience, Secrets};
 
+pub use input::{CheckInput, CheckNfsInput, CheckS3Input, management_address, positive};
+pub use input_error::{CheckInputError, OptionStyle};
 pub use paths::SlowPath;
 pub use report::{CheckReport, CheckSettings, CheckedArray};
 pub use request::{ArrayRequest, CheckAccess, CheckLoad, CheckRequest, CheckSource, ExistingTarget};
@@ -54,11 +59,12 @@ use stored::StoredCheck;
 /// in the journal.
 pub fn check(
     mut request: CheckRequest,
-    events: &dyn Events,
+    observer: &Arc<dyn Events>,
     stop: &StopToken,
     secrets: &dyn Secrets,
 ) -> Result<CheckReport, CheckError> {
     let started = timestamp::now();
+    let events = &**observer;
     // Must precede the conversion of a demonstration into a request to an array.
     let store = stored::open(&request)?;
     let demo = match request.source {
@@ -76,17 +82,18 @@ pub fn check(
         Ok(provisioned) => provisioned,
         Err(error) => {
             let plan = plan::of_check(&request.load, &[])?;
-            let record = stored::record(&run.id().to_string(), plan, started, &reactor, &request.command);
+            let record =
+                stored::record(&run.id().to_string(), plan, started, &reactor, &request.record.command);
             let error = abandon(&run, stop, events, error);
-            keep_failure(store, RunMaker::Check, &record, &error, stop, events);
+            keep_failure(store, RunMaker::Check, &record, &error, stop, observer);
             return Err(error);
         }
     };
     let array = provisioned.array.clone();
     let begun = plan::of_check(&request.load, &provisioned.targets).and_then(|plan| {
         let cells = plan.cells.clone();
-        let record = stored::record(&run.id().to_string(), plan, started, &reactor, &request.command);
-        StoredCheck::begin(store, &record).map(|stored| (cells, stored))
+        let record = stored::record(&run.id().to_string(), plan, started, &reactor, &request.record.command);
+        StoredCheck::begin(store, &record, observer).map(|stored| (cells, stored))
     });
     let measured = begun
         .map(|(cells, stored)| rows(&request, (&provisioned.targets, &cells), &run, stop, events, stored));
@@ -97,7 +104,7 @@ pub fn check(
     }
     let (rows, mut stored) = measured?;
     left_behind.iter().for_each(|left| stored.event("error", &format!("left behind: {left}")));
-    stored.finish(stop, events);
+    stored.finish(stop);
     Ok(CheckReport {
         run_id: run.id().to_string(),
         started,
@@ -161,7 +168,7 @@ fn begin(request: &CheckRequest) -> Result<Run, CheckError> {
         Some(directory) => directory.clone(),
         None => Journal::default_directory()?,
     };
-    Ok(Journal::open(&directory)?.begin(&RunId::random())?)
+    Ok(Journal::open(&directory)?.begin(&request.record.id())?)
 }
 
 /// Ends a check for which no target was available.

@@ -10,6 +10,7 @@ use provision::Management;
 use targets::{CheckTarget, CheckTraits};
 
 use super::report::CheckSettings;
+use crate::record_options::RecordOptions;
 
 /// Maximum file size, so that a COMMIT occurs now and then.
 const MAX_FILE: u64 = 1 << 30;
@@ -100,10 +101,8 @@ pub struct CheckRequest {
     pub load: CheckLoad,
     /// How to reach targets, by protocol.
     pub access: Vec<CheckAccess>,
-    /// The results file; `None`: the user's, or none for a demonstration.
-    pub results: Option<PathBuf>,
-    /// The command that started the check, as results show it; without secrets.
-    pub command: String,
+    /// How it is recorded; a demonstration without a named place for its results has none.
+    pub record: RecordOptions,
     /// Directory of the journal; `None`: the user's.
     pub journal_dir: Option<PathBuf>,
     /// A directory for files that exist only during the check.
@@ -125,6 +124,16 @@ impl CheckRequest {
     pub(super) fn access(&self, protocol: &CheckTraits) -> Option<&CheckAccess> {
         let is = |access: &&CheckAccess| access.checked && std::ptr::eq(access.protocol, protocol);
         self.access.iter().find(is)
+    }
+
+    /// Whether anything is checked over TLS.
+    pub(super) fn uses_tls(&self) -> bool {
+        self.access.iter().filter(|access| access.checked).any(|access| match &self.source {
+            CheckSource::Existing(given) => {
+                given.iter().any(|one| std::ptr::eq(one.protocol, access.protocol) && one.target.tls)
+            }
+            CheckSource::Array(_) | CheckSource::Demo => access.tls,
+        })
     }
 
     /// The value of an option that one of the protocols has.

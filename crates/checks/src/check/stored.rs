@@ -1,6 +1,7 @@
 //! A check in the results file: a run whose cells are the phases of its rows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use experiment::Plan;
 use fleet::probe::HostSample;
@@ -23,9 +24,9 @@ use crate::stored::{self, StoredRun, judged};
 /// # Errors
 /// It cannot be written.
 pub fn open(request: &CheckRequest) -> Result<Option<Store>, CheckError> {
-    match (&request.results, &request.source) {
-        (None, CheckSource::Demo) => Ok(None),
-        (results, _) => stored::open(results.as_deref()).map(Some),
+    match request.source {
+        CheckSource::Demo if !request.record.is_named() => Ok(None),
+        _ => request.record.open().map(Some),
     }
 }
 
@@ -61,8 +62,12 @@ impl StoredCheck {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn begin(store: Option<Store>, record: &RunRecord) -> Result<Self, CheckError> {
-        let run = StoredRun::begin(store, RunMaker::Check, record)?;
+    pub fn begin(
+        store: Option<Store>,
+        record: &RunRecord,
+        events: &Arc<dyn Events>,
+    ) -> Result<Self, CheckError> {
+        let run = StoredRun::begin(store, RunMaker::Check, record, events)?;
         let phases = <[StoredPhase; 2]>::default();
         Ok(Self { run, row: 0, phases, facts: BTreeMap::new(), host: own_host() })
     }
@@ -138,8 +143,8 @@ impl StoredCheck {
     }
 
     /// Ends the check. Reports where it is stored.
-    pub fn finish(self, stop: &StopToken, events: &dyn Events) {
-        self.run.finish(stop, events);
+    pub fn finish(self, stop: &StopToken) {
+        self.run.finish(stop);
     }
 }
 

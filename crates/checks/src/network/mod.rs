@@ -3,6 +3,7 @@
 //! The stages, in order: request, agents, rounds of links, the matrix, the verdict.
 
 mod addresses;
+mod document;
 mod facts;
 mod link_error;
 mod links;
@@ -15,7 +16,6 @@ mod tests;
 mod words;
 
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,14 +23,14 @@ use experiment::{Fleet, Launcher, Plan};
 use fleet::launch::SshLogin;
 use fleet::{FleetEvent, HostGroup};
 use host::ADDRESS;
-use provision::RunId;
 use runner::{Events, RunEvent, StopToken, start_fleet, timestamp};
 use stats::{NetworkJudgement, NetworkLink, NetworkMatrix, judge_network};
 use store::{RunMaker, RunRecord, Store};
 use units::ByteRate;
 
 use crate::error::CheckError;
-use crate::stored::{keep_failure, open, record};
+use crate::record_options::RecordOptions;
+use crate::stored::{keep_failure, record};
 use links::{HostGroupLinks, LinkLoad, MeasureLinks};
 use pairs::LinkDirection;
 use plan::LinkStep;
@@ -76,13 +76,30 @@ pub struct NetworkRequest {
     pub port: u16,
     /// How to submit I/O to the kernel.
     pub reactor: reactor::BackendChoice,
-    /// The results file; `None`: the user's.
-    pub results: Option<PathBuf>,
-    /// The command line, without secrets, for the results.
-    pub command: String,
+    /// How it is recorded.
+    pub record: RecordOptions,
 }
 
 impl NetworkRequest {
+    /// Each pair of these hosts, with the defaults.
+    pub fn new(launcher: Launcher) -> Self {
+        Self {
+            launcher,
+            login: SshLogin::default(),
+            links: LinkChoice::EachPair,
+            duplex: false,
+            streams: vec![1, 8],
+            duration: Duration::from_secs(5),
+            ramp: Duration::from_secs(1),
+            parallel: false,
+            block_bytes: 256 << 10,
+            addresses: Vec::new(),
+            port: 18_700,
+            reactor: reactor::BackendChoice::Auto,
+            record: RecordOptions::default(),
+        }
+    }
+
     fn load(&self) -> LinkLoad {
         LinkLoad {
             seconds: self.duration.as_secs_f64(),
@@ -99,6 +116,10 @@ impl NetworkRequest {
 pub struct NetworkReport {
     /// When the measurement started.
     pub taken: jiff::Timestamp,
+    /// Measured seconds of each link.
+    pub seconds: f64,
+    /// Whether pairs without a common host were measured at the same time.
+    pub parallel: bool,
     /// Every link.
     pub matrix: NetworkMatrix,
     /// Which links are worse than the others.
@@ -123,22 +144,23 @@ pub fn network(
     stop: &StopToken,
 ) -> Result<NetworkReport, CheckError> {
     let taken = timestamp::now();
-    let store = open(request.results.as_deref())?;
-    let id = RunId::random().to_string();
-    let head = |plan| record(RunMaker::Network, &id, plan, taken, Vec::new(), &request.command);
+    let store = request.record.open()?;
+    let id = request.record.id().to_string();
+    let head = |plan| record(RunMaker::Network, &id, plan, taken, Vec::new(), &request.record.command);
     let host_group = match start(request, events, stop) {
         Ok(host_group) => host_group,
         Err(error @ CheckError::Usage(_)) => return Err(error),
         Err(error) => {
             let head = head(plan::without_links(&request.load())?);
-            keep_failure(Some(store), RunMaker::Network, &head, &error, stop, &**events);
+            keep_failure(Some(store), RunMaker::Network, &head, &error, stop, events);
             return Err(error);
         }
     };
-    let measured = between(request, &host_group, (store, &head), &**events, stop);
+    let measured = between(request, &host_group, (store, &head), events, stop);
     host_group.end();
     let (matrix, judgement) = measured?;
-    Ok(NetworkReport { taken, matrix, judgement })
+    let (seconds, parallel) = (request.duration.as_secs_f64(), request.parallel);
+    Ok(NetworkReport { taken, seconds, parallel, matrix, judgement })
 }
 
 /// Starts the agents on all hosts.
@@ -161,7 +183,7 @@ fn between(
     request: &NetworkRequest,
     host_group: &HostGroup,
     (store, head): (Store, &dyn Fn(Plan) -> RunRecord),
-    events: &dyn Events,
+    events: &Arc<dyn Events>,
     stop: &StopToken,
 ) -> Result<(NetworkMatrix, NetworkJudgement), CheckError> {
     let hosts = host_group.names();
@@ -172,16 +194,16 @@ fn between(
     let steps = plan::steps(request, &links, hosts.len());
     let mut plan = plan::of_network(&steps, &hosts, &addresses, &load)?;
     plan.fleet = Some(Fleet::of(request.launcher.clone()));
-    let stored = StoredLinks::begin(Some(store), &head(plan), host_group)?;
+    let stored = StoredLinks::begin(Some(store), &head(plan), host_group, events)?;
     let measures = HostGroupLinks::new(host_group, addresses, load, stop.clone(), &stored);
-    match measure(&measures, &steps, hosts, stop, events) {
+    match measure(&measures, &steps, hosts, stop, &**events) {
         Ok(matrix) => {
             let judgement = judge_network(&matrix);
-            stored.finish(&steps, (&matrix, &judgement), stop, events);
+            stored.finish(&steps, (&matrix, &judgement), stop);
             Ok((matrix, judgement))
         }
         Err(error) => {
-            stored.fail(&error, stop, events);
+            stored.fail(&error, stop);
             Err(error)
         }
     }

@@ -1,7 +1,7 @@
 //! A network measurement in the results file: a run whose cells are the links, once per variant.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fleet::HostGroup;
 use fleet::probe::HostSample;
@@ -37,8 +37,9 @@ impl StoredLinks {
         store: Option<Store>,
         record: &RunRecord,
         host_group: &HostGroup,
+        events: &Arc<dyn Events>,
     ) -> Result<Self, CheckError> {
-        let mut run = StoredRun::begin(store, RunMaker::Network, record)?;
+        let mut run = StoredRun::begin(store, RunMaker::Network, record, events)?;
         let host = |(member, name)| HostRecord {
             name,
             environment: Environment { facts: host_group.host_facts(member) },
@@ -99,7 +100,6 @@ impl StoredLinks {
         steps: &[LinkStep],
         (matrix, judgement): (&NetworkMatrix, &NetworkJudgement),
         stop: &StopToken,
-        events: &dyn Events,
     ) {
         let Inner { mut run, mut cells } = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         let links = steps.iter().flat_map(|step| {
@@ -126,12 +126,12 @@ impl StoredLinks {
         for line in words::verdict(matrix, judgement) {
             run.event("verdict", &line);
         }
-        run.finish(stop, events);
+        run.finish(stop);
     }
 
     /// Ends an incomplete measurement.
-    pub fn fail(self, error: &CheckError, stop: &StopToken, events: &dyn Events) {
-        self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).run.fail(error, stop, events);
+    pub fn fail(self, error: &CheckError, stop: &StopToken) {
+        self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).run.fail(error, stop);
     }
 }
 

@@ -3,29 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use fleet::launch::SshLogin;
 use stats::{LinkFacts, NetworkLink, NetworkPathMtu, estimate};
 
 use super::pairs::every;
 use super::*;
 
 fn request() -> NetworkRequest {
-    NetworkRequest {
-        launcher: Launcher::Local { count: 4 },
-        login: SshLogin::default(),
-        links: LinkChoice::EachPair,
-        duplex: false,
-        streams: vec![1],
-        duration: Duration::from_secs(5),
-        ramp: Duration::from_secs(1),
-        parallel: false,
-        block_bytes: 256 << 10,
-        addresses: Vec::new(),
-        port: 18_700,
-        reactor: reactor::BackendChoice::Auto,
-        results: None,
-        command: String::new(),
-    }
+    NetworkRequest { streams: vec![1], ..NetworkRequest::new(Launcher::Local { count: 4 }) }
 }
 
 /// Ignores all events.
@@ -125,7 +109,7 @@ fn the_one_degraded_link_is_named_and_makes_the_exit_code() {
     assert_eq!(judgement.findings[0].of, stats::Degraded::Link(1, 3));
     let holes: Vec<_> = matrix.path_mtus.iter().filter_map(|path| path.black_hole()).collect();
     assert_eq!(holes, [(1400, 1500)]);
-    let report = NetworkReport { taken: timestamp::now(), matrix, judgement };
+    let report = NetworkReport { taken: timestamp::now(), seconds: 5.0, parallel: false, matrix, judgement };
     assert!(!report.success());
 }
 

@@ -1,5 +1,6 @@
 //! The arguments of `manometer calibrate`.
 
+use checks::CalibrateRequest;
 use clap::Args;
 
 use crate::results::{ResultsFile, ResultsFormat};
@@ -17,10 +18,10 @@ use crate::results::{ResultsFile, ResultsFormat};
 #[command(after_help = EXAMPLES)]
 pub struct CalibrateArguments {
     /// Measured seconds of each step per repetition
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = CalibrateRequest::USUAL_SECONDS, value_parser = seconds)]
     pub seconds: f64,
     /// Number of measurements of each step, alternating with the others; their spread is shown
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = CalibrateRequest::USUAL_REPETITIONS, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repetitions: u32,
     /// How I/O is submitted to the kernel
     #[arg(long, value_name = "KIND", default_value = "auto")]
@@ -40,7 +41,7 @@ Examples:
 
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(seconds) if (0.05..=600.0).contains(&seconds) => Ok(seconds),
+        Ok(seconds) if CalibrateRequest::SECONDS.contains(&seconds) => Ok(seconds),
         _ => Err("write seconds from 0.05 to 600, such as 1 or 0.5".to_owned()),
     }
 }

@@ -4,10 +4,11 @@ pub mod arguments;
 mod output;
 
 use std::io::Write;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use checks::CalibrateRequest;
-use runner::StopToken;
+use checks::{CalibrateRequest, RecordOptions};
+use runner::{Events, StopToken};
 
 use crate::exit::of_check_error;
 use crate::interrupt::whole_or_nothing;
@@ -29,11 +30,14 @@ fn calibrate(arguments: &CalibrateArguments, stop: &StopToken, messages: &Messag
         reactor: arguments.reactor,
         program: std::env::current_exe().context("this program's own file is not known")?,
         scratch: std::env::temp_dir(),
-        results: arguments.file.path.clone(),
-        command: host::environment::command_line(std::env::args()),
+        record: RecordOptions {
+            results: arguments.file.path.clone(),
+            command: host::environment::command_line(std::env::args()),
+            ..RecordOptions::default()
+        },
     };
-    let calibration =
-        checks::calibrate(&request, &ProgressView::new(messages), stop).map_err(of_check_error)?;
+    let events: Arc<dyn Events> = Arc::new(ProgressView::new(messages));
+    let calibration = checks::calibrate(&request, &events, stop).map_err(of_check_error)?;
     let kept = store::save_calibration(&results, &calibration)?;
     let text = match arguments.output {
         ResultsFormat::Text => output::text(&calibration, messages::width()),

@@ -5,11 +5,12 @@ mod report;
 mod request;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
 use checks::{CheckAccess, CheckError, CheckReport, CheckRequest, CheckSource};
 use drivers::s3::{Credentials, CredentialsError};
-use runner::{StopReason, StopToken};
+use runner::{Events, StopReason, StopToken};
 use targets::{AccessKey, HeldSecrets, ProcessEnvironment, Secrets as _, no_keys};
 
 use crate::exit;
@@ -43,7 +44,8 @@ pub fn run(arguments: CheckArguments, messages: &Messages) -> u8 {
         Ok(stop) => stop,
         Err(refusal) => return refusal.tell(messages),
     };
-    match checks::check(request, &ProgressView::new(messages), &stop, &secrets) {
+    let events: Arc<dyn Events> = Arc::new(ProgressView::new(messages));
+    match checks::check(request, &events, &stop, &secrets) {
         Ok(report) => show(&report, destination, &stop, messages),
         Err(CheckError::Usage(line)) => exit::usage(messages, "check", &line),
         Err(CheckError::Failure(line)) => exit::failure(messages, &line),

@@ -7,10 +7,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use checks::{LinkChoice, NetworkReport, NetworkRequest};
+use checks::{LinkChoice, NetworkReport, NetworkRequest, RecordOptions};
 use runner::{Events, StopToken};
-use serde::Serialize;
-use stats::{NETWORK_VERSION, NetworkJudgement, NetworkMatrix};
+use stats::NetworkMatrix;
 use store::{Baseline, BaselineContent, Store};
 
 use crate::exit::of_check_error;
@@ -19,21 +18,6 @@ use crate::messages::{self, Messages};
 use crate::progress::ProgressView;
 use crate::results::{ResultsFormat, WrongInput};
 use arguments::NetworkArguments;
-
-/// The output of `--output json`, conforming to `schemas/network.schema.json`.
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    schema_version: u32,
-    manometer_version: &'static str,
-    taken: jiff::Timestamp,
-    seconds: f64,
-    parallel: bool,
-    #[serde(flatten)]
-    matrix: &'a NetworkMatrix,
-    judgement: &'a NetworkJudgement,
-    verdict: Vec<String>,
-}
 
 /// Measures the network; returns the process's exit code.
 pub fn run(arguments: &NetworkArguments, messages: &Messages) -> u8 {
@@ -72,29 +56,18 @@ fn request(arguments: &NetworkArguments) -> Result<NetworkRequest, String> {
         addresses: arguments.address.clone(),
         port: arguments.port,
         reactor: arguments.reactor,
-        results: arguments.file.path.clone(),
-        command: host::environment::command_line(std::env::args()),
+        record: RecordOptions {
+            results: arguments.file.path.clone(),
+            command: host::environment::command_line(std::env::args()),
+            ..RecordOptions::default()
+        },
     })
 }
 
 fn show(arguments: &NetworkArguments, report: &NetworkReport) -> Result<()> {
-    let NetworkReport { taken, matrix, judgement } = report;
     let text = match arguments.output {
-        ResultsFormat::Text => output::text(matrix, judgement, messages::width()),
-        ResultsFormat::Json => {
-            let document = Document {
-                schema: "manometer.network",
-                schema_version: NETWORK_VERSION,
-                manometer_version: env!("CARGO_PKG_VERSION"),
-                taken: *taken,
-                seconds: arguments.duration.0.as_secs_f64(),
-                parallel: arguments.parallel,
-                matrix,
-                judgement,
-                verdict: output::verdict(matrix, judgement),
-            };
-            serde_json::to_string_pretty(&document)? + "\n"
-        }
+        ResultsFormat::Text => output::text(&report.matrix, &report.judgement, messages::width()),
+        ResultsFormat::Json => report.json(),
     };
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -122,4 +95,26 @@ fn keep(arguments: &NetworkArguments, report: &NetworkReport, messages: &Message
     store.save_baseline(&Baseline { name: name.clone(), kept: report.taken, content })?;
     messages.note(&format!("kept as baseline {name} in {}", store.path().display()));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        network: NetworkArguments,
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_every_network_test() {
+        let arguments = Command::try_parse_from(["network", "--local", "2"]).unwrap().network;
+        let mut given = request(&arguments).unwrap();
+        given.record = RecordOptions::default();
+        let usual = NetworkRequest::new(experiment::Launcher::Local { count: 2 });
+        assert_eq!(format!("{given:?}"), format!("{usual:?}"));
+    }
 }

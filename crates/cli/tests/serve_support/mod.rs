@@ -161,6 +161,18 @@ impl Served {
         answer.json()["id"].as_str().unwrap().to_owned()
     }
 
+    /// Posts JSON.
+    pub fn post_json(&self, path: &str, body: &Value) -> Answer {
+        self.request("POST", path, "content-type: application/json\r\n", &body.to_string())
+    }
+
+    /// Posts other work than an experiment, which must be accepted; returns its run's id.
+    pub fn work(&self, path: &str, body: &Value) -> String {
+        let answer = self.post_json(path, body);
+        assert_eq!(answer.status, 202, "{answer:?}");
+        answer.json()["id"].as_str().unwrap().to_owned()
+    }
+
     pub fn state(&self, run: &str) -> String {
         self.get_json(&format!("/api/v3/runs/{run}"))["state"].as_str().unwrap().to_owned()
     }

@@ -85,6 +85,14 @@ impl Stage {
         self.ports[0]
     }
 
+    pub fn portmap_port(&self) -> u16 {
+        self.ports[2]
+    }
+
+    pub fn s3_port(&self) -> u16 {
+        self.ports[3]
+    }
+
     pub fn mount_port(&self) -> u16 {
         self.ports[1]
     }

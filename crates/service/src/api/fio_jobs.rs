@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::idempotency::idempotency_key;
-use super::runs::{RunView, view};
+use super::runs::{RunView, post};
 use super::{ApiState, blocking};
 use crate::body::{self, HeldBytes};
 use crate::fio_jobs::{ConvertedJobs, FioJobs, convert};
@@ -152,11 +152,9 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let key = idempotency_key(&headers)?;
     let (jobs, _held) = jobs(&state, &headers, body, key.as_deref()).await?;
-    let (new, view) = blocking(move || {
+    blocking(move || {
         let experiment = convert(jobs, state.queue.policy())?.experiment;
-        let posted = state.queue.post(experiment, key.as_deref())?;
-        Ok((posted.new, view(&state.schedules, posted.run)?))
+        post(&state, experiment, key.as_deref())
     })
-    .await?;
-    Ok(super::runs::posted(new, view))
+    .await
 }

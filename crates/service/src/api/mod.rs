@@ -1,5 +1,7 @@
-//! `/api/v3`: experiments and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; `/metrics`; their documents; and the dashboard.
+//! `/api/v3`: experiments, checks, network tests, calibrations and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; `/metrics`; their documents; and the dashboard.
 
+mod calibrations;
+mod checks;
 mod compare;
 mod dashboard;
 mod docs;
@@ -10,6 +12,7 @@ mod exposed;
 mod fio_jobs;
 mod history;
 mod idempotency;
+mod network_tests;
 mod progress;
 mod results;
 mod runs;
@@ -98,15 +101,20 @@ fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(fio_jobs::convert_only))
         .routes(routes!(runs::list, runs::create))
         .routes(routes!(fio_jobs::create))
+        .routes(routes!(checks::create))
+        .routes(routes!(network_tests::create))
+        .routes(routes!(calibrations::create))
         .routes(routes!(runs::show, runs::remove))
         .routes(routes!(runs::stop))
         .routes(routes!(runs::resume))
         .routes(routes!(runs::experiment))
+        .routes(routes!(runs::request))
         .routes(routes!(progress::progress))
         .routes(routes!(summary::summary))
         .routes(routes!(results::cells))
         .routes(routes!(results::intervals))
         .routes(routes!(results::report))
+        .routes(routes!(results::result))
         .routes(routes!(compare::compare))
         .routes(routes!(history::history))
         .routes(routes!(events::stream))

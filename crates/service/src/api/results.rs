@@ -12,10 +12,12 @@ use serde::{Deserialize, Serialize};
 use store::{CellRecord, RunRecord, StageKey, Store, StoreError};
 use utoipa::{IntoParams, ToSchema};
 
+use super::runs::JSON;
 use super::{ApiState, RunPath, blocking, page_size, parameters, stored as records};
 use crate::event::PointView;
 use crate::problem::Problem;
 use crate::queue::RunQueue;
+use crate::work::RunKind;
 
 /// What a page may load: nothing but what it contains.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
@@ -33,10 +35,12 @@ pub(super) fn stored(queue: &RunQueue, id: &str) -> Result<Option<(Store, RunRec
 
 /// The results of a run that must have some.
 pub(super) fn measured(queue: &RunQueue, id: &str) -> Result<(Store, RunRecord), Problem> {
-    stored(queue, id)?.ok_or_else(|| {
-        let detail = format!("run {id} has no results; next: GET /api/v3/runs/{id} for its state");
-        Problem::new(StatusCode::CONFLICT, "no-results", detail)
-    })
+    stored(queue, id)?.ok_or_else(|| no_results(id))
+}
+
+fn no_results(id: &str) -> Problem {
+    let detail = format!("run {id} has no results; next: GET /api/v3/runs/{id} for its state");
+    Problem::new(StatusCode::CONFLICT, "no-results", detail)
 }
 
 /// A part of a list.
@@ -240,6 +244,36 @@ pub(crate) async fn intervals(
         });
         intervals.truncate(limit as usize);
         Ok(Json(IntervalPage { cell, stage, trial, intervals, next }))
+    })
+    .await
+}
+
+/// What a check, a network test or a calibration found
+///
+/// The document that `manometer check`, `network` or `calibrate --output json` prints. An experiment has none: its results are its cells.
+#[utoipa::path(
+    get, path = "/api/v3/runs/{id}/result", operation_id = "runResult", tag = "results",
+    params(RunPath),
+    responses(
+        (status = 200, description = "The result", body = records::RunResult),
+        (status = 404, description = "There is no such run"),
+        (status = 409, description = "The run has no result yet, or ended without one (`no-results`); or it is an experiment \
+                                      (`experiment`)")
+    )
+)]
+pub(crate) async fn result(
+    State(state): State<ApiState>,
+    RunPath { id }: RunPath,
+) -> Result<impl IntoResponse, Problem> {
+    blocking(move || {
+        let run = state.queue.run(&id)?;
+        if run.kind == RunKind::Experiment {
+            let detail =
+                format!("run {id} is an experiment; next: GET /api/v3/runs/{id}/cells for its results");
+            return Err(Problem::new(StatusCode::CONFLICT, "experiment", detail));
+        }
+        let found = state.queue.result(&run)?.ok_or_else(|| no_results(&id))?;
+        Ok(([(header::CONTENT_TYPE, JSON)], found))
     })
     .await
 }

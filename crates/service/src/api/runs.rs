@@ -7,14 +7,22 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use super::idempotency::idempotency_key;
 use super::{ApiState, RunPath, blocking, page_size, parameters};
 use crate::body::{self, EXAMPLE, JsonForm, KeysForm};
 use crate::database::{AskedRun, AskedState};
+use crate::new_work::NewWork;
 use crate::problem::Problem;
 use crate::schedules::{CallState, GateView, Schedules, WebhookCall};
+use crate::work::{FieldFault, RunKind, object};
+
+/// The media type of experiments.
+const YAML: &str = "application/yaml";
+/// That of other work.
+pub(super) const JSON: &str = "application/json";
 
 /// A run with the paths to everything about it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -62,7 +70,14 @@ struct Links {
     cells: String,
     intervals: String,
     report: String,
-    experiment: String,
+    /// The experiment as it was posted; absent for other work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    experiment: Option<String>,
+    /// What it found; absent for an experiment, whose results are its cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<String>,
+    /// What was posted, without secrets.
+    request: String,
 }
 
 /// A run as responses show it.
@@ -70,12 +85,15 @@ pub(super) fn view(schedules: &Schedules, run: AskedRun) -> Result<RunView, Prob
     let scheduled = schedules.of_run(&run.id)?;
     let own = format!("/api/v3/runs/{}", run.id);
     let below = |name: &str| format!("{own}/{name}");
+    let is_experiment = run.kind == RunKind::Experiment;
     let links = Links {
         events: below("events"),
         cells: below("cells"),
         intervals: below("intervals"),
         report: below("report"),
-        experiment: below("experiment"),
+        experiment: is_experiment.then(|| below("experiment")),
+        result: (!is_experiment).then(|| below("result")),
+        request: below("request"),
         own,
     };
     let (schedule, gate, call) =
@@ -124,18 +142,28 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let key = idempotency_key(&headers)?;
     let (given, _held) = body::read(&headers, body, &state.bodies).await?;
-    let (new, view) = blocking(move || {
-        let posted = state.queue.post(given, key.as_deref())?;
-        Ok((posted.new, view(&state.schedules, posted.run)?))
-    })
-    .await?;
-    Ok(posted(new, view))
+    blocking(move || post(&state, given, key.as_deref())).await
 }
 
-/// The response to a request that posted a run, or repeated one that did.
-pub(super) fn posted(new: bool, view: RunView) -> Response {
-    let status = if new { StatusCode::ACCEPTED } else { StatusCode::OK };
-    (status, [(header::LOCATION, view.links.own.clone())], Json(view)).into_response()
+/// Adds work that is described by the fields of a JSON object, such as `example`.
+pub(super) async fn post_fields(
+    state: ApiState,
+    headers: HeaderMap,
+    body: Body,
+    example: &'static str,
+    work: fn(Map<String, Value>) -> Result<NewWork, FieldFault>,
+) -> Result<Response, Problem> {
+    let key = idempotency_key(&headers)?;
+    let (bytes, _held) = body::json(&headers, body, &state.bodies).await?;
+    blocking(move || post(&state, work(object(&bytes, example)?)?, key.as_deref())).await
+}
+
+/// Adds work, unless a request with the same idempotency key did.
+pub(super) fn post(state: &ApiState, work: NewWork, key: Option<&str>) -> Result<Response, Problem> {
+    let posted = state.queue.post(work, key)?;
+    let view = view(&state.schedules, posted.run)?;
+    let status = if posted.new { StatusCode::ACCEPTED } else { StatusCode::OK };
+    Ok((status, [(header::LOCATION, view.links.own.clone())], Json(view)).into_response())
 }
 
 /// The parameters of a list.
@@ -208,15 +236,50 @@ pub(crate) async fn show(
     params(RunPath),
     responses(
         (status = 200, description = "The text of the experiment file", body = Object, content_type = "application/yaml"),
-        (status = 404, description = "There is no such run")
+        (status = 404, description = "There is no such run"),
+        (status = 409, description = "The run is no experiment (`not-an-experiment`)")
     )
 )]
 pub(crate) async fn experiment(
     State(state): State<ApiState>,
     RunPath { id }: RunPath,
 ) -> Result<impl IntoResponse, Problem> {
-    let text = blocking(move || state.queue.experiment(&id)).await?;
-    Ok(([(header::CONTENT_TYPE, "application/yaml")], text))
+    let text = blocking(move || {
+        let run = state.queue.run(&id)?;
+        if run.kind != RunKind::Experiment {
+            let detail = format!(
+                "run {id} is {}; next: GET /api/v3/runs/{id}/request for what was posted",
+                run.kind.words()
+            );
+            return Err(Problem::new(StatusCode::CONFLICT, "not-an-experiment", detail));
+        }
+        state.queue.request(&run)
+    })
+    .await?;
+    Ok(([(header::CONTENT_TYPE, YAML)], text))
+}
+
+/// What was posted as a run, without secrets
+#[utoipa::path(
+    get, path = "/api/v3/runs/{id}/request", operation_id = "runRequest", tag = "runs",
+    params(RunPath),
+    responses(
+        (status = 200, description = "The text of an experiment file, or the JSON of other work",
+         content((Object = "application/yaml"), (Object = "application/json"))),
+        (status = 404, description = "There is no such run")
+    )
+)]
+pub(crate) async fn request(
+    State(state): State<ApiState>,
+    RunPath { id }: RunPath,
+) -> Result<impl IntoResponse, Problem> {
+    let (kind, text) = blocking(move || {
+        let run = state.queue.run(&id)?;
+        Ok((run.kind, state.queue.request(&run)?))
+    })
+    .await?;
+    let media = if kind == RunKind::Experiment { YAML } else { JSON };
+    Ok(([(header::CONTENT_TYPE, media)], text))
 }
 
 /// Stops a run, or takes it from the queue
@@ -258,8 +321,8 @@ pub(crate) async fn stop(
         (status = 200, description = "The run already waits or runs", body = RunView),
         (status = 404, description = "There is no such run"),
         (status = 408, description = "The body arrived too slowly"),
-        (status = 409, description = "There is nothing to resume: the run is finished (`finished`) or has no results \
-                                      (`no-results`); its secrets are missing (`secrets`); or it belongs to another service \
+        (status = 409, description = "There is nothing to resume: the run is finished (`finished`), has no results \
+                                      (`no-results`), or is no experiment (`not-an-experiment`); its secrets are missing (`secrets`); or it belongs to another service \
                                       with the same database (`another-service`)"),
         (status = 413, description = "The body is too large"),
         (status = 415, description = "The body is not JSON"),

@@ -13,11 +13,11 @@ use targets::AccessKey;
 use super::{Posted, RunQueue, Shared, broken, new_log};
 use crate::carry_out::JOURNAL;
 use crate::database::{AskedRun, AskedState};
-use crate::login::Login;
-use crate::new_experiment::RunSecrets;
+use crate::new_work::RunSecrets;
 use crate::policy;
 use crate::problem::Problem;
 use crate::stored_results::StoredResults;
+use crate::work::RunKind;
 
 /// How long a run whose end is recorded may take to leave the queue.
 const ENDING: Duration = Duration::from_secs(10);
@@ -70,8 +70,8 @@ impl RunQueue {
     /// What to do about a run that was cut off.
     fn remedy(&self, run: &AskedRun) -> String {
         let journal = self.directory.join(JOURNAL);
-        let resume = match Stored::of(&self.results, &run.id) {
-            Ok(Stored::Incomplete) => "resume it",
+        let resume = match (run.kind, Stored::of(&self.results, &run.id)) {
+            (RunKind::Experiment, Ok(Stored::Incomplete)) => "resume it",
             _ => "post it again",
         };
         match journal.join(format!("{}.jsonl", run.id)).exists() {
@@ -121,7 +121,7 @@ impl RunQueue {
         if new {
             shared.ended.retain(|ended| ended != id);
             shared.logs.insert(id.to_owned(), new_log());
-            let secrets = RunSecrets { keys: keys.into_iter().collect(), login: Login::default() };
+            let secrets = RunSecrets { keys, ..RunSecrets::default() };
             shared.secrets.insert(id.to_owned(), secrets);
         }
         drop(shared);
@@ -133,6 +133,15 @@ impl RunQueue {
         let id = &run.id;
         let refuse =
             |code: &'static str, detail: String| Err(Problem::new(StatusCode::CONFLICT, code, detail));
+        if run.kind != RunKind::Experiment {
+            let (kind, path) = (run.kind.words(), run.kind.path());
+            return refuse(
+                "not-an-experiment",
+                format!(
+                    "run {id} is {kind}, and only experiments are resumed; next: post it again (POST {path})"
+                ),
+            );
+        }
         let again = format!("next: post its experiment again (GET /api/v3/runs/{id}/experiment)");
         match run.state {
             AskedState::Interrupted | AskedState::Failed => {}
@@ -171,7 +180,7 @@ impl RunQueue {
                 );
             }
         }
-        let text = self.experiment(id)?;
+        let text = self.request(run)?;
         let is_job = self.database().storperf(id).map_err(Problem::internal)?.is_some();
         if run.has_keys && is_job {
             return refuse(

@@ -17,7 +17,7 @@ use super::{
     Bell, Clock, Every, KeyedSchedule, MissedRule, ScheduleRecord, ScheduledRun, Timing, WebhookPolicy,
 };
 use crate::database::AskedRun;
-use crate::new_experiment::NewExperiment;
+use crate::new_work::NewWork;
 use crate::policy;
 use crate::problem::Problem;
 use crate::queue::RunQueue;
@@ -230,7 +230,7 @@ impl Schedules {
         let experiment = self.queue.database().schedule_experiment(&record.id).map_err(broken)?;
         // No client can send this character in a header.
         let key = at.map(|at| format!("§ schedule {} {at}", record.id));
-        let posted = self.queue.post(NewExperiment::of(experiment), key.as_deref())?;
+        let posted = self.queue.post(NewWork::experiment(experiment), key.as_deref())?;
         self.queue.database().add_scheduled_run(&posted.run.id, &record.id).map_err(broken)?;
         // It may have ended already.
         self.queue.run_ended().ring();

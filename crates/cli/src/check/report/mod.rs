@@ -1,7 +1,6 @@
 //! The report of a check in four formats. Nothing here measures or judges.
 
 mod csv;
-mod json;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -19,7 +18,7 @@ pub fn render(report: &CheckReport, format: CheckFormat, width: Option<u16>) -> 
         CheckFormat::Table => table::render(report, width),
         CheckFormat::Csv => csv::render(report),
         CheckFormat::CsvFull => csv::render_full(report),
-        CheckFormat::Json => json::render(report),
+        CheckFormat::Json => report.json(),
     }
 }
 

@@ -28,7 +28,7 @@ const REFUSALS: [(&str, &str); 4] = [
 #[openapi(
     info(
         title = "manometer",
-        description = "Runs experiments and serves their events, figures and reports. Each error is a problem (RFC 9457) with \
+        description = "Runs experiments, checks, network tests and calibrations, and serves their events, figures and reports. Each error is a problem (RFC 9457) with \
                        a stable `code`. A program that reads responses ignores fields that it does not know.",
         license(name = "Apache-2.0", identifier = "Apache-2.0")
     ),

@@ -9,6 +9,17 @@ use utoipa::{PartialSchema, ToSchema};
 
 const RUN: &str = include_str!("../../../../../schemas/run.schema.json");
 const COMPARISON: &str = include_str!("../../../../../schemas/comparison.schema.json");
+const CALIBRATION: &str = include_str!("../../../../../schemas/calibration.schema.json");
+const NETWORK: &str = include_str!("../../../../../schemas/network.schema.json");
+const CHECK: &str = include_str!("../../../../../schemas/check.schema.json");
+
+/// Documents that consist of one schema, by the names of their schemas here; their definitions have the name as a prefix.
+const DOCUMENTS: [(&str, &str); 4] = [
+    ("RunComparison", COMPARISON),
+    ("CheckReport", CHECK),
+    ("Calibration", CALIBRATION),
+    ("NetworkReport", NETWORK),
+];
 
 /// Where schemas refer to each other in an OpenAPI document.
 const COMPONENTS: &str = "#/components/schemas/";
@@ -41,12 +52,14 @@ stored!(
     /// `store::Validity`.
     Validity,
     /// What `manometer compare` prints as JSON.
-    RunComparison
+    RunComparison,
+    /// What a run that is no experiment found.
+    RunResult
 );
 
 /// Adds the schemas that the document names and does not have.
 pub(crate) fn add(document: &mut Value) {
-    let (run, comparison) = (parsed(RUN), parsed(COMPARISON));
+    let run = parsed(RUN);
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
         // Placeholders refer to themselves.
         schemas.retain(|name, schema| schema["$ref"] != format!("{COMPONENTS}{name}"));
@@ -59,8 +72,11 @@ pub(crate) fn add(document: &mut Value) {
         let known = &document["components"]["schemas"];
         let missing = named.into_iter().find(|name| known.get(name).is_none());
         let Some(name) = missing else { return };
-        let schema = match name.strip_prefix("RunComparison") {
-            Some(part) => of_comparison(&comparison, part),
+        let of_document =
+            DOCUMENTS.iter().find_map(|(title, text)| Some((*title, text, name.strip_prefix(title)?)));
+        let schema = match of_document {
+            Some((title, text, part)) => of_document_part(&parsed(text), title, part),
+            None if name == "RunResult" => result(),
             None => of_run(&run, &name),
         };
         document["components"]["schemas"][name] = schema;
@@ -84,12 +100,19 @@ fn of_run(schema: &Value, name: &str) -> Value {
     found
 }
 
-/// The schema of comparisons (its part is empty), or one of its definitions with a capital letter: `Side`.
-fn of_comparison(schema: &Value, part: &str) -> Value {
+/// What a run that is no experiment found, by its kind.
+fn result() -> Value {
+    let reference = |name: &str| json!({ "$ref": format!("{COMPONENTS}{name}") });
+    json!({ "oneOf": [reference("CheckReport"), reference("NetworkReport"), reference("Calibration")] })
+}
+
+/// The schema of a document (the part is empty), or one of its definitions with a capital letter: `Side`.
+fn of_document_part(schema: &Value, title: &str, part: &str) -> Value {
     let mut found = match part {
         "" => {
             let kept = ["title", "type", "required", "properties", "additionalProperties"];
-            kept.iter().map(|key| ((*key).to_owned(), schema[key].clone())).collect()
+            let given = kept.iter().filter_map(|key| Some(((*key).to_owned(), schema.get(key)?.clone())));
+            given.collect()
         }
         _ => {
             let definitions = schema["$defs"].as_object().into_iter().flatten();
@@ -99,7 +122,7 @@ fn of_comparison(schema: &Value, part: &str) -> Value {
     };
     each_reference(&mut found, &mut |reference| {
         let name = reference.trim_start_matches("#/$defs/");
-        *reference = format!("{COMPONENTS}RunComparison{}", capitalised(name));
+        *reference = format!("{COMPONENTS}{title}{}", capitalised(name));
     });
     found
 }

@@ -15,7 +15,7 @@ use crate::api::results::stored;
 use crate::api::{ApiState, blocking, parameters};
 use crate::body;
 use crate::database::AskedState;
-use crate::new_experiment::NewExperiment;
+use crate::new_work::{NewWork, RunSecrets};
 use crate::problem::Problem;
 use crate::queue::RunQueue;
 use crate::storperf::{self, GroupBook, JobRequest, StorperfJob};
@@ -114,7 +114,8 @@ async fn add(
         let request = read(&bytes, &queue.groups())?;
         let text = storperf::experiment(&request, queue.storperf_sample())?;
         let JobRequest { job, login, .. } = request;
-        queue.post(NewExperiment { login, storperf: Some(job), ..NewExperiment::of(text) }, None)
+        let secrets = RunSecrets { login, ..RunSecrets::default() };
+        queue.post(NewWork { secrets, storperf: Some(job), ..NewWork::experiment(text) }, None)
     })
     .await?;
     Ok(Json(JobId { job_id: posted.run.id }))

@@ -1,14 +1,16 @@
-//! The report as JSON, conforming to `schemas/check.schema.json`. A change of meaning raises [`VERSION`].
+//! The report of a check as JSON, conforming to `schemas/check.schema.json`. A change of meaning raises [`VERSION`].
 
 use std::collections::BTreeMap;
 
-use checks::{
-    BestFigure, CheckReport, CheckRow, CheckSettings, CheckVerdict, CheckedArray, PhaseFigures, ReactorFacts,
-    SlowPath, WrittenData,
-};
 use fleet::probe::{CardFacts, CoreLoad};
 use serde::Serialize;
 use stats::limit::{Bottleneck, Bound};
+
+use super::paths::SlowPath;
+use super::report::{CheckReport, CheckSettings, CheckedArray};
+use super::row::{CheckRow, PhaseFigures, WrittenData};
+use super::verdict::{BestFigure, CheckVerdict};
+use crate::reactor_facts::ReactorFacts;
 
 /// Version of the schema. Adding a field does not raise it; removing or redefining one does.
 const VERSION: u32 = 1;
@@ -136,27 +138,29 @@ struct JsonSlowPath<'a> {
     because: Option<&'a str>,
 }
 
-/// The whole report as one indented object.
-pub fn render(report: &CheckReport) -> String {
-    let document = Document {
-        schema: "manometer.check",
-        schema_version: VERSION,
-        manometer_version: env!("CARGO_PKG_VERSION"),
-        run_id: &report.run_id,
-        started: report.started.to_string(),
-        finished: report.finished.to_string(),
-        success: report.success(),
-        interrupted_by: report.interrupted_by,
-        settings: &report.settings,
-        array: &report.array,
-        reactor: &report.reactor,
-        rows: report.rows.iter().map(row).collect(),
-        verdict: verdict(&report.verdict),
-        left_behind: &report.left_behind,
-    };
-    let mut text = serde_json::to_string_pretty(&document).expect("all keys are strings");
-    text.push('\n');
-    text
+impl CheckReport {
+    /// The whole report as one indented object in JSON, with a final line end.
+    pub fn json(&self) -> String {
+        let document = Document {
+            schema: "manometer.check",
+            schema_version: VERSION,
+            manometer_version: env!("CARGO_PKG_VERSION"),
+            run_id: &self.run_id,
+            started: self.started.to_string(),
+            finished: self.finished.to_string(),
+            success: self.success(),
+            interrupted_by: self.interrupted_by,
+            settings: &self.settings,
+            array: &self.array,
+            reactor: &self.reactor,
+            rows: self.rows.iter().map(row).collect(),
+            verdict: verdict(&self.verdict),
+            left_behind: &self.left_behind,
+        };
+        let mut text = serde_json::to_string_pretty(&document).expect("all keys are strings");
+        text.push('\n');
+        text
+    }
 }
 
 fn verdict(verdict: &CheckVerdict) -> JsonVerdict<'_> {

@@ -1,0 +1,117 @@
+//! What is wrong with the inputs of a check, in the words of whoever wrote them.
+
+use targets::{ArrayPlace, TargetError};
+use units::Size;
+
+/// How a caller spells the names of options: messages repeat what its users wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionStyle {
+    /// `--block-size`, on a command line.
+    Flags,
+    /// `block_size`, in JSON.
+    Fields,
+}
+
+impl OptionStyle {
+    /// An option, whose words are joined by hyphens, in this style.
+    pub fn name(self, option: &str) -> String {
+        match self {
+            Self::Flags => format!("--{option}"),
+            Self::Fields => option.replace('-', "_"),
+        }
+    }
+}
+
+/// An input that a check cannot use. One line: the option, what is wrong with it, and what to write instead.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckInputError {
+    /// A time is zero.
+    #[error("{option} 0: it must be longer than nothing, such as 10s")]
+    NoTime {
+        /// The option, as its users write it; also below.
+        option: String,
+    },
+    /// A size is zero.
+    #[error("{option} 0: it must be at least 1 byte")]
+    NoBytes {
+        /// The option.
+        option: String,
+    },
+    /// A size is too large.
+    #[error("{option} {given}: more than {most} is not supported")]
+    TooLarge {
+        /// The option.
+        option: String,
+        /// The size.
+        given: Size,
+        /// The max.
+        most: Size,
+    },
+    /// A number is out of its range.
+    #[error("{option} {given}: write a number from {least} to {most}")]
+    OutOfRange {
+        /// The option.
+        option: String,
+        /// The number.
+        given: u64,
+        /// The min.
+        least: u64,
+        /// The max.
+        most: u64,
+    },
+    /// The URL of a target.
+    #[error("{source}")]
+    Target {
+        /// The option.
+        option: String,
+        /// What is wrong with it.
+        source: TargetError,
+    },
+    /// The address of an array.
+    #[error("{option} {address:?} is no address: write host, host:port or [IPv6]:port")]
+    NoAddress {
+        /// The option.
+        option: String,
+        /// What was given.
+        address: String,
+    },
+    /// Encrypted data cannot be dropped in the kernel.
+    #[error(
+        "{option} discard does not work with S3 over TLS, which must see the bytes to decrypt them: take {option} \
+         discard away, use http, or leave S3 out with {skip}"
+    )]
+    DiscardOverTls {
+        /// The option.
+        option: String,
+        /// The option that leaves S3 out.
+        skip: String,
+    },
+    /// Everything is skipped.
+    #[error("nothing is left to check: take {nfs} or {s3} away, or give the other target")]
+    NothingLeft {
+        /// The option that leaves NFS out.
+        nfs: String,
+        /// The option that leaves S3 out.
+        s3: String,
+    },
+    /// A protocol that every version checks is not there.
+    #[error("nothing is checked on an array's {0:?}; this is a defect")]
+    NoProtocol(ArrayPlace),
+}
+
+impl CheckInputError {
+    /// The option that is wrong, as its users write it; empty for none in particular.
+    pub fn option(&self) -> &str {
+        match self {
+            Self::NoTime { option }
+            | Self::NoBytes { option }
+            | Self::TooLarge { option, .. }
+            | Self::OutOfRange { option, .. }
+            | Self::Target { option, .. }
+            | Self::NoAddress { option, .. }
+            | Self::DiscardOverTls { option, .. } => option,
+            Self::NothingLeft { nfs, .. } => nfs,
+            Self::NoProtocol(_) => "",
+        }
+    }
+}
