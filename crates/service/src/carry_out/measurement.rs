@@ -54,7 +54,9 @@ pub(super) fn network(
     place: &Place<'_>,
 ) -> Result<RunEnd, CarryOutError> {
     request.record = record(&task, place)?;
-    (request.login, _) = task.secrets.login.for_ssh(place.ssh_options).map_err(CarryOutError::Key)?;
+    // The key is readable for as long as its file is open.
+    let (login, _key) = task.secrets.login.for_ssh(place.ssh_options).map_err(CarryOutError::Key)?;
+    request.login = login;
     let observer: Arc<dyn Events> = Arc::new(Observer { log: task.log, progress: task.progress });
     let found = checks::network(&request, &observer, &task.stop);
     match stopped(&task.stop) {
