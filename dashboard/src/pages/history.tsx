@@ -62,8 +62,8 @@ function Levels({ series, history }: { series: CellSeries; history: History }) {
         const before = history.runs[found.run - 1];
         return (
           <li key={found.run} class={found.call}>
-            Level since {run && <a href={to.run(run.id)}>{moment(run.started)}</a>}: {change(found.relative)} [
-            {change(found.low)} to {change(found.high)}], {found.call}
+            Level since {run && <a href={to.run(run.id)}>{moment(run.started)}</a>}: {change(found.relative)}{" "}
+            [{change(found.low)} to {change(found.high)}], {found.call}
             {run && before && (
               <>
                 {" "}
