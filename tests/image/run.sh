@@ -52,7 +52,7 @@ echo "tests/image: built by buildah"
 
 said=$(podman "${store[@]}" run --rm --network=host "$image" --version)
 [ "$said" = "$("$context/rootfs/manometer" --version)" ] || die "the image says $said"
-podman "${store[@]}" run --rm --network=host "$image" check --demo --duration 1s --dataset 64MiB --workers 1 --lanes 4 \
+podman "${store[@]}" run --rm --network=host "$image" check --demo --duration 3s --dataset 64MiB --workers 1 --lanes 4 \
     --block-size 64KiB --object-size 1MiB --output csv >"$work/demo.csv" 2>"$work/log" ||
     { cat "$work/demo.csv" "$work/log" >&2; die "check --demo fails in a container"; }
 [ "$(grep -c ',SUCCESS,' "$work/demo.csv")" = 4 ] || { cat "$work/demo.csv" >&2; die "check --demo did not succeed in a container"; }
