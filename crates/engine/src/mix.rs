@@ -151,6 +151,14 @@ impl Mix {
 
     fn verify_fault(&self, lanes: u64) -> Option<&'static str> {
         let rules = self.book_rules()?;
+        if self.has(OpKind::Overwrite) || self.has(OpKind::TruncateOverwrite) {
+            return Some("a verified load cannot overwrite whole files: content is tracked by blocks");
+        }
+        if self.has(OpKind::ReadFile) {
+            return Some(
+                "a verified load that writes blocks cannot read whole files: their blocks differ in age",
+            );
+        }
         if self.has(OpKind::Trim) {
             return Some("a verified load cannot trim: what a trimmed block holds is not defined");
         }

@@ -82,7 +82,9 @@ fn operations_cost_no_allocations() {
         (OpKind::Open, 0.05),
         (OpKind::WriteFile, 0.05),
     ];
+    let whole = [(OpKind::ReadFile, 0.6), (OpKind::Overwrite, 0.3), (OpKind::TruncateOverwrite, 0.1)];
     let loads = [
+        mix(&whole, Access::Random, false),
         mix(&own, Access::Random, false),
         mix(&readwrite, Access::Shuffled, false),
         mix(&readwrite, Access::Random, true),

@@ -195,6 +195,35 @@ fn a_stale_block_is_told_from_one_that_is_wrong_for_good() {
 }
 
 #[test]
+fn files_that_are_read_as_a_whole_are_compared_with_the_fill() {
+    // Whole files are one block each here.
+    let data_set = DataSet::laid_out(DataShape::Files { file_bytes: BLOCK, block_bytes: BLOCK }, 5);
+    let driver = MemoryDriver::default();
+    driver.defect((3, 0), Defect::FlippedBit);
+    fill(&driver, &data_set);
+    let mix = mix_of(&data_set, &[(OpKind::ReadFile, 1.0)], Access::Random);
+    let loaded = load(&driver, mix, 1, 4, 500);
+    assert_eq!(wrong_places(&loaded), [(3, 0)].into());
+    let failed = loaded.total.op(OpKind::ReadFile).unwrap().errors[ErrorKind::Corrupt as usize];
+    assert!((50..150).contains(&failed) && loaded.total.failed() == failed, "{failed}");
+}
+
+#[test]
+fn whole_files_whose_content_is_not_tracked_are_refused() {
+    for ops in [
+        &[(OpKind::Overwrite, 1.0)][..],
+        &[(OpKind::TruncateOverwrite, 1.0)],
+        &[(OpKind::ReadFile, 0.5), (OpKind::Write, 0.5)],
+    ] {
+        let workload = StageWorkload::Mix(mix_of(&files(), ops, Access::Random));
+        let plan = StagePlan { workload, sink: Sink::Verify, ..plan() };
+        let refused =
+            engine::run_stage(&MemoryDriver::default(), &plan, &engine::Control::new(), &mut |_| {});
+        assert!(refused.unwrap_err().to_string().contains("whole files"), "{ops:?}");
+    }
+}
+
+#[test]
 fn a_load_finds_defects_while_it_runs() {
     let driver = MemoryDriver::default();
     fill(&driver, &files());

@@ -1,7 +1,8 @@
 //! Checks of combinations: parts of a cell that are valid on their own, but not together.
 
 use metrics::OpKind::{
-    self, Append, BatchDelete, Commit, Create, Delete, Get, Put, Remove, Trim, Write, WriteFile,
+    self, Append, BatchDelete, Commit, Create, Delete, Get, Overwrite, Put, Read, ReadFile, Remove, Trim,
+    TruncateOverwrite, Write, WriteFile,
 };
 use units::Size;
 
@@ -17,6 +18,8 @@ pub(crate) fn cell(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
         one_kind_of_data(fields, cell);
     }
     blocks(fields, kind, cell);
+    direct_files(fields, kind, cell);
+    emptied_files(fields, cell);
     commits(fields, kind, cell);
     batches(fields, cell);
     reads(fields, kind, cell);
@@ -193,13 +196,30 @@ fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
                 );
             }
         }
-        if !workload.file_bytes().is_multiple_of(512) {
-            fields.fault(
-                "file_size",
-                format!("direct I/O moves multiples of 512 bytes, not {}", Size(workload.file_bytes())),
-                "use a multiple of 512, or direct: false",
-            );
-        }
+    }
+}
+
+/// Checks the size of files against direct I/O.
+fn direct_files(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
+    let bytes = cell.workload.file_bytes();
+    let moves = cell.workload.does(|op| op.is_of_ranges() || op.is_whole());
+    if moves && kind.page_cache && cell.target.flag(kind, "direct") && !bytes.is_multiple_of(512) {
+        fields.fault(
+            "file_size",
+            format!("direct I/O moves multiples of 512 bytes, not {}", Size(bytes)),
+            "use a multiple of 512, or direct: false",
+        );
+    }
+}
+
+/// A file that one lane empties cannot be read by another at that moment.
+fn emptied_files(fields: &Fields<'_>, cell: &Cell) {
+    if has(cell, &[TruncateOverwrite]) && has(cell, &[Read, ReadFile]) {
+        fields.fault(
+            "ops",
+            "truncate-overwrite empties files of the data set while others read them, and they would find too little",
+            "use overwrite, or read in a workload of its own",
+        );
     }
 }
 
@@ -221,7 +241,7 @@ fn commits(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
             format!("{} targets have no commit", kind.scheme),
             "remove fsync_every: what is put is durable when it is answered",
         );
-    } else if !has(cell, &[Write, Append, WriteFile]) {
+    } else if !has(cell, &[Write, Append, WriteFile, Overwrite, TruncateOverwrite]) {
         fields.fault(
             "fsync_every",
             "nothing is written, so there is nothing to commit",
@@ -323,6 +343,7 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
     if !verify && !stage {
         return;
     }
+    whole_files(fields, cell);
     if cell.stages.prepare == Prepare::Keep && writes {
         stage_fault(
             fields,
@@ -348,6 +369,24 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
     }
     if verify && writes {
         verified_writes(fields, cell);
+    }
+}
+
+/// Content is tracked by blocks, which whole files do not fit.
+fn whole_files(fields: &Fields<'_>, cell: &Cell) {
+    let key = if fields.has("verify") { "verify" } else { "ops" };
+    if let Some(op) = [Overwrite, TruncateOverwrite].into_iter().find(|op| has(cell, &[*op])) {
+        fields.fault(
+            key,
+            format!("{op} cannot be verified: content is tracked by blocks, not by files"),
+            "use write with block_size equal to file_size, or verify: false",
+        );
+    } else if has(cell, &[ReadFile]) && has(cell, &[Write]) {
+        fields.fault(
+            key,
+            "read-file cannot be verified while the file's blocks are written one by one",
+            "use read, or verify: false",
+        );
     }
 }
 

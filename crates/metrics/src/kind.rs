@@ -96,6 +96,12 @@ named! {
         Close = "close",
         /// Create a file with all its content.
         WriteFile = "write-file",
+        /// Read all of a file.
+        ReadFile = "read-file",
+        /// Write all of an existing file again.
+        Overwrite = "overwrite",
+        /// Empty an existing file and write all of it again.
+        TruncateOverwrite = "truncate-overwrite",
     }
 }
 

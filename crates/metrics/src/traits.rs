@@ -210,6 +210,10 @@ const fn traits_of(kind: OpKind) -> OpTraits {
         OpKind::WriteFile => {
             OpTraits { extent: OpExtent::Whole, subject: OpSubject::OwnMaking, of: FILES, ..WRITES }
         }
+        OpKind::ReadFile => OpTraits { extent: OpExtent::Whole, of: FILES, ..READS },
+        OpKind::Overwrite | OpKind::TruncateOverwrite => {
+            OpTraits { extent: OpExtent::Whole, of: FILES, ..WRITES }
+        }
         OpKind::Append => OpTraits { subject: OpSubject::OwnMaking, of: FILES, ..WRITES },
         // Reading a symbolic link creates one if there is none, and opening a file a file.
         OpKind::Create
@@ -244,20 +248,31 @@ mod tests {
     fn the_table_says_of_each_operation_what_it_is() {
         use OpKind::{
             Access, Append, BatchDelete, Chmod, Close, Commit, Copy, Create, Delete, Get, GetTagging,
-            Getxattr, Link, List, ListPrefixes, Mkdir, Open, Put, PutTagging, Read, Readdir, Readlink,
-            Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate, Write, WriteFile,
+            Getxattr, Link, List, ListPrefixes, Mkdir, Open, Overwrite, Put, PutTagging, Read, ReadFile,
+            Readdir, Readlink, Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate,
+            TruncateOverwrite, Write, WriteFile,
         };
         let own = [Truncate, Rename, Link, Symlink, Readlink, Mkdir, Rmdir];
         let last = [Open, Close, WriteFile];
-        assert_eq!(all(OpKind::reads), [Read, Get]);
-        assert_eq!(all(OpKind::writes), [Write, Put, Append, WriteFile]);
-        assert_eq!(all(OpKind::moves_bytes), [Read, Write, Put, Get, Append, WriteFile]);
+        let again = [Overwrite, TruncateOverwrite];
+        assert_eq!(all(OpKind::reads), [Read, Get, ReadFile]);
+        assert_eq!(all(OpKind::writes), [&[Write, Put, Append, WriteFile], &again[..]].concat());
+        assert_eq!(
+            all(OpKind::moves_bytes),
+            [&[Read, Write, Put, Get, Append, WriteFile, ReadFile], &again[..]].concat()
+        );
         assert_eq!(all(OpKind::is_of_ranges), [Read, Write, Trim, Append]);
-        assert_eq!(all(OpKind::is_whole), [Put, Get, WriteFile]);
+        assert_eq!(all(OpKind::is_whole), [&[Put, Get, WriteFile, ReadFile], &again[..]].concat());
         assert_eq!(
             all(OpKind::changes_data),
-            [&[Write, Create, Remove, Put, Delete, Trim], &own[..], &[Copy, BatchDelete, Append], &last]
-                .concat()
+            [
+                &[Write, Create, Remove, Put, Delete, Trim],
+                &own[..],
+                &[Copy, BatchDelete, Append],
+                &last,
+                &again
+            ]
+            .concat()
         );
         assert_eq!(
             all(OpKind::makes_or_removes),
@@ -265,7 +280,7 @@ mod tests {
         );
         let data_set =
             [Read, Write, Commit, Stat, Get, Trim, Access, Chmod, PutTagging, GetTagging, Setxattr, Getxattr];
-        assert_eq!(all(OpKind::needs_data), data_set);
+        assert_eq!(all(OpKind::needs_data), [&data_set[..], &[ReadFile], &again].concat());
         assert_eq!(
             all(OpKind::is_for_objects),
             [Put, Get, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes]
@@ -275,13 +290,15 @@ mod tests {
             &own[..],
             &[Append, Readdir, Setxattr, Getxattr],
             &last,
+            &[ReadFile],
+            &again,
         ]
         .concat();
         assert_eq!(all(OpKind::is_for_files), files);
         let files = [Read, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod];
         assert_eq!(
             all(|kind| kind.traits().of.files),
-            [&files, &own[..], &[Append, Readdir, Setxattr, Getxattr], &last].concat()
+            [&files, &own[..], &[Append, Readdir, Setxattr, Getxattr], &last, &[ReadFile], &again].concat()
         );
         assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod, PutTagging, Setxattr]);
         let objects =

@@ -36,6 +36,8 @@ pub struct FileOptions {
     pub register: bool,
     /// Create the file if it is missing (`O_CREAT`).
     pub create: bool,
+    /// Empty the file (`O_TRUNC`).
+    pub truncate: bool,
     /// What each write makes durable before it completes.
     pub durable: Durable,
 }
@@ -60,6 +62,9 @@ impl FileOptions {
         }
         if self.create {
             flags |= libc::O_CREAT;
+        }
+        if self.truncate {
+            flags |= libc::O_TRUNC;
         }
         if self.direct {
             flags |= libc::O_DIRECT;

@@ -39,6 +39,7 @@ const NEW: FileOptions = FileOptions {
     direct: false,
     register: true,
     create: false,
+    truncate: false,
     durable: Durable::Nothing,
 };
 const OLD: FileOptions = FileOptions { create_new: false, ..NEW };

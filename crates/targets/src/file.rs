@@ -7,14 +7,7 @@ use std::path::{Path, PathBuf};
 
 use drivers::DriverError;
 use drivers::file::{Fallocate, FileConfig, FileDriver, Place as Where, drop_caches};
-use experiment::OptionKind::{Choice, Flag};
-use experiment::{
-    CacheControl, Cell, Job, OptionHelp, SyntaxError, TargetKind, Transport, UrlForm, Workload,
-};
-use metrics::OpKind::{
-    Access, Append, Chmod, Close, Commit, Create, Getxattr, Link, List, Mkdir, Open, Read as ReadOp, Readdir,
-    Readlink, Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate, Write, WriteFile,
-};
+use experiment::{CacheControl, Cell, Job, SyntaxError, TargetKind, Workload};
 use metrics::{ErrorKind, OpChange, OpKind};
 use reactor::{BackendChoice as Backend, Durable};
 
@@ -22,8 +15,8 @@ use serde_json::Value;
 
 use super::by_name::{FilesByName, FoundByName};
 use super::engines::{self, JobEngines};
+use super::file_kinds::{BLOCK, FILE};
 use super::local_place::{self, LocalPlace};
-use super::options::{DIRECTORY, ENGINE, IOPOLL, REGISTERED, SQPOLL, SYNC};
 use super::place::{Entered, OwnPlace};
 use super::protocol::wrong;
 use super::{
@@ -38,74 +31,6 @@ pub(super) struct Files(&'static TargetKind);
 pub(super) static DIRECTORIES: Files = Files(&FILE);
 /// The protocol of `block:`.
 pub(super) static DEVICES: Files = Files(&BLOCK);
-
-const FILE_OPTIONS: &[OptionHelp] = &[
-    DIRECTORY,
-    OptionHelp::new(
-        "direct",
-        Flag,
-        "false",
-        "O_DIRECT: past the page cache; blocks must be multiples of 512 bytes",
-    ),
-    ENGINE,
-    IOPOLL,
-    SQPOLL,
-    REGISTERED,
-    OptionHelp::new(
-        "fallocate",
-        Choice(&["none", "reserve"]),
-        "none",
-        "reserve: space is reserved before files are filled (every byte is written all the same)",
-    ),
-    SYNC,
-];
-
-const BLOCK_OPTIONS: &[OptionHelp] = &[
-    OptionHelp::new(
-        "direct",
-        Flag,
-        "true",
-        "O_DIRECT: past the page cache; blocks must be multiples of 512 bytes",
-    ),
-    ENGINE,
-    IOPOLL,
-    SQPOLL,
-    REGISTERED,
-    SYNC,
-    OptionHelp::new("trim", Flag, "false", "discard the space (BLKDISCARD) before filling it"),
-];
-
-static FILE: TargetKind = TargetKind {
-    ranges: true,
-    page_cache: true,
-    own_place: true,
-    user_files: true,
-    transport: Transport::Disk,
-    ..TargetKind::new(
-        "file",
-        "file:///mnt/data",
-        UrlForm::Path,
-        &[
-            ReadOp, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod, Truncate, Rename, Link,
-            Symlink, Readlink, Mkdir, Rmdir, Append, Readdir, Setxattr, Getxattr, Open, Close, WriteFile,
-        ],
-        FILE_OPTIONS,
-    )
-};
-
-static BLOCK: TargetKind = TargetKind {
-    ranges: true,
-    device: true,
-    page_cache: true,
-    transport: Transport::Disk,
-    ..TargetKind::new(
-        "block",
-        "block:///dev/nvme0n1",
-        UrlForm::Path,
-        &[ReadOp, Write, Commit, Trim],
-        BLOCK_OPTIONS,
-    )
-};
 
 impl Protocol for Files {
     fn kind(&self) -> &'static TargetKind {
@@ -164,7 +89,7 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
         direct: given.flag("direct").unwrap_or(device),
         registered: given.flag("registered").unwrap_or(usual.registered),
         fdatasync: workload.fdatasync(),
-        xattrs: workload.does(|op| matches!(op, Setxattr | Getxattr)),
+        xattrs: workload.does(|op| matches!(op, OpKind::Setxattr | OpKind::Getxattr)),
         fallocate: request.read("fallocate", fallocate)?.unwrap_or(usual.fallocate),
         file_bytes: workload.file_bytes(),
         trim: given.flag("trim").unwrap_or(usual.trim),

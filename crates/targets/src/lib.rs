@@ -12,6 +12,7 @@ mod engines;
 mod file;
 mod file_by_name;
 mod file_job;
+mod file_kinds;
 mod hosts;
 mod job;
 mod journaled_place;

@@ -10,8 +10,8 @@ use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Choice, Flag, Text};
 use experiment::{CalibratedOp, Cell, Job, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm, Workload};
 use metrics::OpKind::{
-    self, Access, Append, Chmod, Commit, Create, Link, List, Mkdir, Read, Readdir, Readlink, Remove, Rename,
-    Rmdir, Stat, Symlink, Truncate, Write, WriteFile,
+    self, Access, Append, Chmod, Commit, Create, Link, List, Mkdir, Overwrite, Read, ReadFile, Readdir,
+    Readlink, Remove, Rename, Rmdir, Stat, Symlink, Truncate, TruncateOverwrite, Write, WriteFile,
 };
 
 use serde_json::Value;
@@ -101,8 +101,28 @@ pub(super) static KIND: TargetKind = TargetKind {
         "nfs://host/export",
         UrlForm::HostAndPath,
         &[
-            Read, Write, Create, Commit, Stat, Remove, List, Access, Chmod, Truncate, Rename, Link, Symlink,
-            Readlink, Mkdir, Rmdir, Append, Readdir, WriteFile,
+            Read,
+            Write,
+            Create,
+            Commit,
+            Stat,
+            Remove,
+            List,
+            Access,
+            Chmod,
+            Truncate,
+            Rename,
+            Link,
+            Symlink,
+            Readlink,
+            Mkdir,
+            Rmdir,
+            Append,
+            Readdir,
+            WriteFile,
+            ReadFile,
+            Overwrite,
+            TruncateOverwrite,
         ],
         OPTIONS,
     )

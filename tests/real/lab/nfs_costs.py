@@ -22,7 +22,7 @@ EXPERIMENT = """
 targets: {{t: {{{target}}}}}
 workloads:
   all:
-    ops: {{create: 7%, write-file: 3%, write: 5%, append: 5%, read: 5%, commit: 5%, stat: 5%, access: 5%, chmod: 5%, truncate: 10%,
+    ops: {{create: 7%, write-file: 3%, write: 4%, overwrite: 1%, append: 5%, read: 5%, commit: 5%, stat: 5%, access: 5%, chmod: 5%, truncate: 10%,
            link: 5%, rename: 10%, symlink: 5%, readlink: 5%, mkdir: 10%, rmdir: 3%, list: 2%, readdir: 1%,
            remove: 4%}}
     files: {files}
@@ -35,7 +35,7 @@ steady: none
 gates: [errors == 0]
 """
 OPERATIONS = (
-    "read write append write-file create commit stat remove list readdir access chmod truncate rename link symlink readlink mkdir"
+    "read write overwrite append write-file create commit stat remove list readdir access chmod truncate rename link symlink readlink mkdir"
     " rmdir"
 ).split()
 

@@ -9,6 +9,8 @@
 //! | stat | statx(2) by name | its size |
 //! | remove | unlinkat(2) | – |
 //! | write-file | as create, write, commit if asked, close | – |
+//! | read-file | openat(2), read, close(2) | – |
+//! | overwrite, truncate-overwrite | openat(2), with `O_TRUNC` to truncate; write, commit if asked, close(2) | – |
 //! | open, close | openat(2); close(2) of what the lane opened | – |
 //! | list | one page of the directory | – |
 //! | setxattr, getxattr | fsetxattr(2), fgetxattr(2) | – |

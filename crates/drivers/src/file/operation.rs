@@ -86,8 +86,18 @@ macro_rules! file_of {
 
 #[cold]
 pub(super) async fn open_file(session: &FileSession, op: &Op, write: bool) -> Result<File, Fault> {
-    let mut options = FileOptions { write, ..options(session) };
-    let Opened::Directory { directory, cache } = &session.opened else { return open_for_writing(session) };
+    let Opened::Directory { cache, .. } = &session.opened else { return open_for_writing(session) };
+    let file = open_apart(session, op, FileOptions { write, ..options(session) }).await?;
+    cache.keep(op.object, &file);
+    Ok(file)
+}
+
+/// Opens the operation's file once more, for this operation alone.
+async fn open_apart(session: &FileSession, op: &Op, options: FileOptions) -> Result<File, Fault> {
+    let Opened::Directory { directory, .. } = &session.opened else {
+        return Err(Fault::new(ErrorKind::Rejected, "a device is not read or written as a file"));
+    };
+    let mut options = options;
     if let Place::Named(named) = &session.config.place {
         options.write |= named.write;
         options.create = options.write && named.create;
@@ -98,7 +108,6 @@ pub(super) async fn open_file(session: &FileSession, op: &Op, write: bool) -> Re
     if let Place::Named(named) = &session.config.place {
         named.opened(&file, &session.cleared_devices)?;
     }
-    cache.keep(op.object, &file);
     Ok(file)
 }
 
@@ -146,6 +155,11 @@ pub(super) fn take_name(session: &FileSession, op: &Op) -> Result<Buffer, Fault>
 pub(super) async fn read(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     check_range(session, op)?;
     let file = file_of!(session, op, false);
+    read_range(session, op, &file).await
+}
+
+#[inline]
+async fn read_range(session: &FileSession, op: &Op, file: &File) -> Result<Done, Fault> {
     // A checksum over the whole block cannot be verified piecewise.
     let longest = if session.verify && session.payload.whole_blocks() { op.len } else { PIECE_MAX };
     let (mut done, mut buffer) = (Done::default(), session.buffers.take(op.len.min(longest) as usize));
@@ -243,6 +257,30 @@ pub(super) async fn write_file(session: &FileSession, op: &Op) -> Result<Done, F
     let (file, rpcs) = create_file(session, op).await?;
     let mut done = write_range(session, op, &file).await?;
     done.rpcs += rpcs;
+    finish_file(session, op, file, done).await
+}
+
+/// Opens the file, reads all of it, and closes it.
+pub(super) async fn read_file(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    check_range(session, op)?;
+    let file = open_apart(session, op, options(session)).await?;
+    let mut done = read_range(session, op, &file).await?;
+    done.rpcs += 1;
+    finish_file(session, op, file, done).await
+}
+
+/// Opens the file, empties it if asked, writes all of it, and closes it.
+pub(super) async fn overwrite(session: &FileSession, op: &Op, truncate: bool) -> Result<Done, Fault> {
+    check_range(session, op)?;
+    let options = FileOptions { write: true, truncate, ..options(session) };
+    let file = open_apart(session, op, options).await?;
+    let mut done = write_range(session, op, &file).await?;
+    done.rpcs += 1;
+    finish_file(session, op, file, done).await
+}
+
+/// Commits a file if asked, and closes it.
+async fn finish_file(session: &FileSession, op: &Op, file: File, mut done: Done) -> Result<Done, Fault> {
     if op.durable {
         file.sync(session.config.fdatasync).await.map_err(|e| refused(session, op, &e))?;
         done.rpcs += 1;

@@ -2,8 +2,8 @@
 
 use reactor::{DIRECTORY_MODE, FILE_MODE};
 use wire::nfs3::{
-    AccessArgs, DirArgs, LinkArgs, MkdirArgs, Name, Path, RenameArgs, SetAttributes, SetattrArgs, Status,
-    SymlinkArgs,
+    AccessArgs, DirArgs, FileHandle, LinkArgs, MkdirArgs, Name, Path, RenameArgs, SetAttributes, SetattrArgs,
+    Status, SymlinkArgs,
 };
 
 use super::calls::{Access, Call, Link, Mkdir, Readlink, Rename, Rmdir, Setattr, Symlink};
@@ -22,17 +22,23 @@ impl Operation<'_> {
     /// Sets the permissions of new files, so that a file stays readable and writable.
     pub(super) async fn chmod(&mut self) -> Result<(), Fault> {
         let attributes = SetAttributes { mode: Some(FILE_MODE), ..SetAttributes::default() };
-        self.set_attributes(attributes).await
+        self.set_attributes(attributes).await.map(drop)
     }
 
     pub(super) async fn truncate(&mut self) -> Result<(), Fault> {
-        let attributes = SetAttributes { size: Some(self.op.len), ..SetAttributes::default() };
+        self.set_size(self.op.len).await.map(drop)
+    }
+
+    /// Sets the size of the operation's file; returns its handle.
+    pub(super) async fn set_size(&mut self, bytes: u64) -> Result<FileHandle, Fault> {
+        let attributes = SetAttributes { size: Some(bytes), ..SetAttributes::default() };
         self.set_attributes(attributes).await
     }
 
-    async fn set_attributes(&mut self, attributes: SetAttributes) -> Result<(), Fault> {
-        let arguments = SetattrArgs { file: self.open().await?.file, attributes, guard: None };
-        self.call(Setattr, &arguments).await
+    async fn set_attributes(&mut self, attributes: SetAttributes) -> Result<FileHandle, Fault> {
+        let file = self.open().await?.file;
+        let arguments = SetattrArgs { file, attributes, guard: None };
+        self.call(Setattr, &arguments).await.map(|()| file)
     }
 
     pub(super) async fn rename(&mut self) -> Result<(), Fault> {

@@ -193,6 +193,24 @@ impl<'a> Operation<'a> {
     pub(super) async fn write_file(&mut self) -> Result<(), Fault> {
         let file = self.create_file().await?;
         self.transfer::<Write>(file).await?;
+        self.finish_file(file).await
+    }
+
+    /// Writes all of an existing file.
+    pub(super) async fn overwrite(&mut self) -> Result<(), Fault> {
+        let file = self.range::<Write>().await?;
+        self.finish_file(file).await
+    }
+
+    /// Empties an existing file and writes all of it, like a client that opens it with `O_TRUNC`.
+    pub(super) async fn truncate_overwrite(&mut self) -> Result<(), Fault> {
+        let file = self.set_size(0).await?;
+        self.transfer::<Write>(file).await?;
+        self.finish_file(file).await
+    }
+
+    /// Commits a file written as a whole, if asked.
+    async fn finish_file(&mut self, file: FileHandle) -> Result<(), Fault> {
         if self.op.durable { self.commit_file(file).await } else { Ok(()) }
     }
 
@@ -218,14 +236,15 @@ impl<'a> Operation<'a> {
     }
 
     pub(super) async fn read(&mut self) -> Result<(), Fault> {
-        self.range::<Read>().await
+        self.range::<Read>().await.map(drop)
     }
 
     pub(super) async fn write(&mut self) -> Result<(), Fault> {
-        self.range::<Write>().await
+        self.range::<Write>().await.map(drop)
     }
 
-    async fn range<M: Mover>(&mut self) -> Result<(), Fault> {
+    /// Moves the operation's range; returns the file's handle.
+    async fn range<M: Mover>(&mut self) -> Result<FileHandle, Fault> {
         let opened = match self.open().await {
             Err(fault)
                 if M::MAKES_FILES && fault.status == Some(Status::NOENT) && self.session.named.is_some() =>
@@ -235,10 +254,10 @@ impl<'a> Operation<'a> {
             opened => opened?,
         };
         match self.transfer::<M>(opened.file).await {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(opened.file),
             Err(fault) => {
                 let file = self.open_again(opened, fault).await?;
-                self.transfer::<M>(file).await
+                self.transfer::<M>(file).await.map(|()| file)
             }
         }
     }

@@ -59,7 +59,10 @@ impl S3Session {
             | OpKind::Getxattr
             | OpKind::Open
             | OpKind::Close
-            | OpKind::WriteFile => {
+            | OpKind::WriteFile
+            | OpKind::ReadFile
+            | OpKind::Overwrite
+            | OpKind::TruncateOverwrite => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

@@ -238,7 +238,10 @@ impl S3Session {
             | OpKind::Getxattr
             | OpKind::Open
             | OpKind::Close
-            | OpKind::WriteFile => {
+            | OpKind::WriteFile
+            | OpKind::ReadFile
+            | OpKind::Overwrite
+            | OpKind::TruncateOverwrite => {
                 Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
             }
         };

@@ -310,7 +310,24 @@ fn names_and_attributes_are_changed_on_every_backend() {
             Payload::new(7).fill(object, 0, &mut expected);
             assert!(std::fs::read(path(object)).unwrap() == expected);
             assert_eq!(perform(op).unwrap_err().kind, ErrorKind::AlreadyExists);
+            let whole = |kind, len| Op { durable, kind, len, ..op };
+            let read = perform(Op { durable: false, ..whole(OpKind::ReadFile, 65_536) }).unwrap();
+            assert!(read.bytes == 65_536 && read.rpcs >= 3, "{read:?}");
+            let longer = perform(whole(OpKind::ReadFile, 69_632)).unwrap_err();
+            assert_eq!(longer.kind, ErrorKind::Length);
+            for (kind, len, left) in
+                [(OpKind::Overwrite, 8192, 65_536), (OpKind::TruncateOverwrite, 8192, 8192)]
+            {
+                let done = perform(Op { generation: 1, ..whole(kind, len) }).unwrap();
+                assert!(done.bytes == len && done.rpcs >= calls, "{done:?}");
+                let found = std::fs::read(path(object)).unwrap();
+                assert!(found.len() == left && found[..8192] != expected[..8192], "{kind}");
+                assert!(left == 8192 || found[8192..] == expected[8192..], "{kind} changes what it writes");
+            }
             perform(of(OpKind::Remove, object)).unwrap();
+            for kind in [OpKind::ReadFile, OpKind::Overwrite, OpKind::TruncateOverwrite] {
+                assert_eq!(perform(whole(kind, 4096)).unwrap_err().kind, ErrorKind::NotFound, "{kind}");
+            }
         }
         perform(of(OpKind::Symlink, 4).other(3)).unwrap();
         assert_eq!(std::fs::read_link(path(4)).unwrap().to_str().unwrap(), format!("{:016x}", 3));

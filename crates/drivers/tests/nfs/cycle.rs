@@ -158,6 +158,21 @@ fn a_file_with_all_its_content_is_one_operation() {
         let node = nodes.values().find(|node| node.name == format!("{object:016x}")).unwrap();
         assert!(node.data == expected, "object {object} was written as its payload says");
     }
+    let size = |object: u64| {
+        let nodes = server.state.nodes.lock().unwrap();
+        nodes.values().find(|node| node.name == format!("{object:016x}")).unwrap().data.len()
+    };
+    use metrics::RpcKind::Read;
+    for (kind, len, durable, calls, left) in [
+        (OpKind::ReadFile, 300_001, false, &[(Read, 1)][..], 300_001),
+        (OpKind::Overwrite, 5000, false, &[(Write, 1)], 300_001),
+        (OpKind::Overwrite, 5000, true, &[(Write, 1), (Commit, 1)], 300_001),
+    ] {
+        let done = perform(&reactor, &session, Op { durable, ..op(kind, 0, 2, 0, len) }).unwrap();
+        let mut took = Vec::new();
+        session.visit_procedures(0, |stats| took.push((stats.procedure, stats.calls)));
+        assert_eq!((done.bytes, &took[..], size(2)), (len, calls, left), "{kind}");
+    }
     let there = perform(&reactor, &session, op(OpKind::WriteFile, 0, 1, 0, 10)).unwrap_err();
     assert_eq!(there.kind, metrics::ErrorKind::AlreadyExists);
 }

@@ -13,7 +13,7 @@ use crate::support::{context, on_both, op, perform};
 use crate::v41::{LIMIT, driver, first, open};
 
 /// Every operation, in an order in which each finds what it needs.
-fn all() -> [Op; 24] {
+fn all() -> [Op; 27] {
     let of = |kind, object| op(kind, 0, object, 0, 0);
     [
         of(OpKind::Create, 1),
@@ -27,6 +27,9 @@ fn all() -> [Op; 24] {
         op(OpKind::Append, 0, 1, 5000, 700),
         op(OpKind::WriteFile, 0, 6, 0, 9000),
         Op { durable: true, ..op(OpKind::WriteFile, 0, 7, 0, 9000) },
+        op(OpKind::ReadFile, 0, 7, 0, 9000),
+        op(OpKind::Overwrite, 0, 7, 0, 9000),
+        op(OpKind::TruncateOverwrite, 0, 7, 0, 9000),
         of(OpKind::Link, 1).other(2),
         of(OpKind::Rename, 1).other(3),
         of(OpKind::Symlink, 4).other(3),
@@ -80,8 +83,9 @@ fn every_operation_is_one_compound_named_by_what_it_does() {
         let reactor = Reactor::open(choice).unwrap();
         let session = open(&reactor, &driver, &context(1));
         let names = [
-            Open, Write, Commit, Read, Getattr, Access, Setattr, Setattr, Write, Open, Open, Link, Rename,
-            Create, Readlink, Create, Readdir, Readdir, Remove, Remove, Remove, Remove, Remove, Remove,
+            Open, Write, Commit, Read, Getattr, Access, Setattr, Setattr, Write, Open, Open, Read, Write,
+            Setattr, Link, Rename, Create, Readlink, Create, Readdir, Readdir, Remove, Remove, Remove,
+            Remove, Remove, Remove,
         ];
         for ((kind, calls), name) in costs(&reactor, &server, &session).into_iter().zip(names) {
             match kind {
@@ -90,6 +94,7 @@ fn every_operation_is_one_compound_named_by_what_it_does() {
                     assert_eq!(calls[..2], [(Open, 1), (Write, 1)]);
                     assert!(matches!(calls[2..], [] | [(Commit, 1)]), "{calls:?}");
                 }
+                OpKind::TruncateOverwrite => assert_eq!(calls, [(Setattr, 1), (Write, 1)]),
                 OpKind::Readlink => assert_eq!(calls, [(RpcKind::Lookup, 1), (Readlink, 1)]),
                 _ => assert_eq!(calls, [(name, 1)], "{kind}"),
             }

@@ -43,7 +43,7 @@ pub(crate) struct Mixer<'a> {
     log: Log,
     /// Hard links created in a row.
     links: u32,
-    /// Files created with their content.
+    /// Files written as a whole.
     files_written: u32,
     /// The file that it has opened.
     opened: Option<u64>,
@@ -155,7 +155,8 @@ impl<'a> Mixer<'a> {
             Aim::Items(picker) => {
                 if !(plan.keeps_book() && kind == OpKind::Get) {
                     let place = plan.items.place(picker.next(&mut self.random));
-                    return Some(self.at(kind, place, self.generation_of(kind)));
+                    let durable = kind.writes() && self.is_durable();
+                    return Some(Op { durable, ..self.at(kind, place, self.generation_of(kind)) });
                 }
                 for _ in 0..TRIES {
                     let item = picker.next(&mut self.random);
@@ -191,6 +192,13 @@ impl<'a> Mixer<'a> {
         } else {
             self.plan.mix.generation
         }
+    }
+
+    /// Whether the next file written as a whole is also committed.
+    #[inline]
+    fn is_durable(&self) -> bool {
+        let fsync_every = self.plan.mix.fsync_every;
+        fsync_every > 0 && self.files_written.wrapping_add(1).is_multiple_of(fsync_every)
     }
 
     fn next_of_book(&self) -> Option<Op> {
@@ -246,6 +254,11 @@ impl<'a> Mixer<'a> {
                 self.writes = self.writes.wrapping_add(1);
                 self.files_written = self.files_written.wrapping_add(1);
                 self.finished_own(op, error);
+            }
+            OpKind::Overwrite | OpKind::TruncateOverwrite => {
+                self.writes = self.writes.wrapping_add(1);
+                self.files_written = self.files_written.wrapping_add(1);
+                self.written = Some(op.object);
             }
             OpKind::Append => {
                 self.writes = self.writes.wrapping_add(1);

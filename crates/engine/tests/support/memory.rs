@@ -111,7 +111,7 @@ impl Session for MemorySession {
         let done = Done { bytes: op.payload_bytes(), rpcs: 1, ..Done::default() };
         match op.kind {
             OpKind::Write | OpKind::Put => self.write(op).map(|()| done),
-            OpKind::Read | OpKind::Get => self.read(op).map(|()| done),
+            OpKind::Read | OpKind::Get | OpKind::ReadFile => self.read(op).map(|()| done),
             _ => Ok(done),
         }
     }

@@ -331,6 +331,77 @@ fn whole_files(opened: &Opened, durable: bool) {
     opened.remove_all().unwrap();
 }
 
+/// Reads and overwrites whole files of the data set, which keep their number and size.
+fn whole_files_again(opened: &Opened, durable: bool, lookups: u64) {
+    let ops = [(OpKind::ReadFile, 0.5), (OpKind::Overwrite, 0.5)];
+    let workload = workload(&ops);
+    opened.prepare().unwrap();
+    fill(opened, &workload, 1);
+    let mix = |ops: &[(OpKind, f64)], verify| Mix {
+        data_set: opened.data_set(&workload),
+        ops: ops.iter().map(|(op, weight)| WeightedOp { op: *op, weight: *weight }).collect(),
+        access: workload.access(),
+        block_sizes: Vec::new(),
+        fsync_every: u32::from(durable),
+        batch_size: 10,
+        think: None,
+        verify,
+        generation: 1,
+        seed: 3,
+    };
+    let run = |mix, sink| {
+        let mixed = stage(opened, &workload, Load::Mix(mix), StopRule::Ops(400), sink);
+        assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
+        mixed
+    };
+    let read = run(mix(&[(OpKind::ReadFile, 1.0)], true), Sink::Verify);
+    assert_eq!((read.total.ok(), read.total.bytes()), (400, 400 * (64 << 10)));
+    let both = run(mix(&ops, false), Sink::Buffer);
+    let emptied = run(mix(&[(OpKind::TruncateOverwrite, 1.0)], false), Sink::Buffer);
+    let commit = if durable { &[("COMMIT", 1)][..] } else { &[] };
+    for (result, kind, calls) in [
+        (&both, OpKind::ReadFile, [&[("READ", 1)][..], &[]]),
+        (&both, OpKind::Overwrite, [&[("WRITE", 1)], commit]),
+        (&emptied, OpKind::TruncateOverwrite, [&[("SETATTR", 1), ("WRITE", 1)], commit]),
+    ] {
+        let stats = result.total.op(kind).unwrap();
+        assert_eq!(stats.bytes, stats.ok * (64 << 10), "{kind}");
+        let procedures = stats.procedures.iter().filter(|stats| stats.procedure.name() != "LOOKUP");
+        let found: Vec<_> =
+            procedures.map(|calls| (calls.procedure.name(), calls.calls / stats.ok)).collect();
+        if !stats.procedures.is_empty() {
+            assert_eq!(found, calls.concat(), "{kind}");
+        }
+        let looked_up = stats.procedures.iter().find(|stats| stats.procedure.name() == "LOOKUP");
+        let looked_up = looked_up.map_or(0, |stats| stats.calls);
+        // Handles that are kept are looked up once by each worker.
+        assert!(looked_up == lookups * stats.ok || lookups == 0 && looked_up <= 16, "{kind}: {looked_up}");
+    }
+    let mut sizes = Vec::new();
+    assert!(opened.items(&mut |_, bytes| sizes.push(bytes)).unwrap());
+    assert_eq!(sizes, [64 << 10; 8]);
+    // All of it was written again.
+    let checked = check(opened, &workload, ContentSummary::uniform(1));
+    assert_eq!(checked.checked.right, 0);
+    opened.remove_all().unwrap();
+}
+
+#[test]
+fn whole_files_are_read_and_overwritten() {
+    let (directory, _, run) = run();
+    let array = Provisioned::start(directory.path());
+    let mut walking = array.nfs();
+    walking.options.insert("lookup".into(), "each_component".into());
+    let file = target(&format!("file://{}", directory.path().display()), &[]);
+    let workload = workload(&[(OpKind::ReadFile, 1.0)]);
+    for durable in [false, true] {
+        for (target, lookups) in [(&file, 0), (&array.nfs(), 0), (&walking, 2)] {
+            whole_files_again(&open(target, &workload, &options(&run)).unwrap(), durable, lookups);
+        }
+    }
+    assert!(run.remaining().is_empty());
+}
+
 #[test]
 fn files_written_as_a_whole_are_whole() {
     let (directory, _, run) = run();

@@ -11,6 +11,26 @@ pub const ALL: &[Mistake] = &[
         "targets: {n: 'nfs://10.0.0.1/e'}\nworkloads: {x: {ops: setxattr}}\n",
     ),
     Mistake::new(
+        "op-truncate-overwrite-read",
+        "files emptied while others read them",
+        "targets: {disk: file:///mnt/data}\nworkloads: {w: {ops: {truncate-overwrite: 50%, read-file: 50%}}}\n",
+    ),
+    Mistake::new(
+        "op-overwrite-verify",
+        "verification of whole files that are overwritten",
+        "targets: {disk: file:///mnt/data}\nworkloads: {w: {ops: {overwrite: 50%, read-file: 50%}, verify: true}}\n",
+    ),
+    Mistake::new(
+        "op-read-file-write-verify",
+        "verification of whole files whose blocks are written",
+        "targets: {disk: file:///mnt/data}\nworkloads: {w: {ops: {write: 50%, read-file: 50%}, verify: true}}\n",
+    ),
+    Mistake::new(
+        "op-write-file-direct",
+        "a whole file that does not fit direct I/O",
+        "targets: {disk: {url: file:///mnt/data, direct: true}}\nworkloads: {w: {ops: write-file, file_size: 1000B}}\n",
+    ),
+    Mistake::new(
         "op-put-file",
         "put on files",
         "targets: {disk: file:///mnt/data}\nworkloads:\n  puts:\n    ops: put\n",

@@ -80,9 +80,10 @@ impl Mixer<'_> {
     fn write_file(&self) -> Op {
         let object = self.notes.own.get().files.newest();
         let place = Place { object, offset: 0, len: self.plan.item_bytes() };
-        let fsync_every = self.plan.mix.fsync_every;
-        let durable = fsync_every > 0 && (self.files_written + 1).is_multiple_of(fsync_every);
-        Op { durable, ..self.at(OpKind::WriteFile, place, self.generation_of(OpKind::WriteFile)) }
+        Op {
+            durable: self.is_durable(),
+            ..self.at(OpKind::WriteFile, place, self.generation_of(OpKind::WriteFile))
+        }
     }
 
     /// Writes the next block at the end of the lane's log. A full one is emptied first, so that the load's space is bounded.
