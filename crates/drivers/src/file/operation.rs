@@ -87,28 +87,31 @@ macro_rules! file_of {
 #[cold]
 pub(super) async fn open_file(session: &FileSession, op: &Op, write: bool) -> Result<File, Fault> {
     let Opened::Directory { cache, .. } = &session.opened else { return open_for_writing(session) };
-    let file = open_apart(session, op, FileOptions { write, ..options(session) }).await?;
+    let file = open_existing(session, op, FileOptions { write, ..options(session) }).await?;
     cache.keep(op.object, &file);
     Ok(file)
 }
 
-/// Opens the operation's file once more, for this operation alone.
-async fn open_apart(session: &FileSession, op: &Op, options: FileOptions) -> Result<File, Fault> {
-    let Opened::Directory { directory, .. } = &session.opened else {
-        return Err(Fault::new(ErrorKind::Rejected, "a device is not read or written as a file"));
-    };
-    let mut options = options;
+/// Opens the operation's file, even if the cache has it open. The caller decides whether to keep it there.
+async fn open_existing(session: &FileSession, op: &Op, mut options: FileOptions) -> Result<File, Fault> {
     if let Place::Named(named) = &session.config.place {
         options.write |= named.write;
         options.create = options.write && named.create;
     }
-    let (file, name) = directory.open_file(take_name(session, op)?, options).await;
-    session.lanes[op.lane as usize].name.set(Some(name));
-    let file = file.map_err(|e| refused(session, op, &e))?;
+    let file = open_by_name(session, op, options).await?;
     if let Place::Named(named) = &session.config.place {
         named.opened(&file, &session.cleared_devices)?;
     }
     Ok(file)
+}
+
+async fn open_by_name(session: &FileSession, op: &Op, options: FileOptions) -> Result<File, Fault> {
+    let Opened::Directory { directory, .. } = &session.opened else {
+        return Err(Fault::new(ErrorKind::Rejected, "a device has no files to open"));
+    };
+    let (file, name) = directory.open_file(take_name(session, op)?, options).await;
+    session.lanes[op.lane as usize].name.set(Some(name));
+    file.map_err(|e| refused(session, op, &e))
 }
 
 /// Opens a device for writing once, when the first operation needs it: a device that is only read is never opened for
@@ -263,7 +266,7 @@ pub(super) async fn write_file(session: &FileSession, op: &Op) -> Result<Done, F
 /// Opens the file, reads all of it, and closes it.
 pub(super) async fn read_file(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     check_range(session, op)?;
-    let file = open_apart(session, op, options(session)).await?;
+    let file = open_existing(session, op, options(session)).await?;
     let mut done = read_range(session, op, &file).await?;
     done.rpcs += 1;
     finish_file(session, op, file, done).await
@@ -273,7 +276,7 @@ pub(super) async fn read_file(session: &FileSession, op: &Op) -> Result<Done, Fa
 pub(super) async fn overwrite(session: &FileSession, op: &Op, truncate: bool) -> Result<Done, Fault> {
     check_range(session, op)?;
     let options = FileOptions { write: true, truncate, ..options(session) };
-    let file = open_apart(session, op, options).await?;
+    let file = open_existing(session, op, options).await?;
     let mut done = write_range(session, op, &file).await?;
     done.rpcs += 1;
     finish_file(session, op, file, done).await
@@ -292,14 +295,9 @@ async fn finish_file(session: &FileSession, op: &Op, file: File, mut done: Done)
 
 /// Creates the file, which must be new, and reserves its space if asked; returns the number of system calls.
 async fn create_file(session: &FileSession, op: &Op) -> Result<(File, u32), Fault> {
-    let Opened::Directory { directory, .. } = &session.opened else {
-        return Err(Fault::new(ErrorKind::Rejected, "a device is not created"));
-    };
     let named = matches!(session.config.place, Place::Named(_));
     let options = FileOptions { write: true, create_new: !named, create: named, ..options(session) };
-    let (file, name) = directory.open_file(take_name(session, op)?, options).await;
-    session.lanes[op.lane as usize].name.set(Some(name));
-    let file = file.map_err(|e| refused(session, op, &e))?;
+    let file = open_by_name(session, op, options).await?;
     let bytes = session.config.file_bytes;
     let space = match session.config.fallocate {
         Fallocate::None => None,

@@ -142,11 +142,26 @@ fn check(opened: &Opened, workload: &Workload, written: ContentSummary) -> Stage
     stage(opened, workload, load, StopRule::Exhausted, Sink::Verify)
 }
 
+/// The workload's operations on its data set, which [`fill`] wrote as generation 1; nothing is verified.
+fn mix_of(opened: &Opened, workload: &Workload) -> Mix {
+    Mix {
+        data_set: opened.data_set(workload),
+        ops: workload.ops.clone(),
+        access: workload.access(),
+        block_sizes: workload.block_sizes().into_owned(),
+        fsync_every: workload.commit_every(),
+        batch_size: 10,
+        think: None,
+        verify: false,
+        generation: 1,
+        seed: 3,
+    }
+}
+
 /// Fill, a mix that verifies what it reads, then one read of everything: no errors, and every byte checked.
 fn cycle(opened: &Opened, workload: &Workload) {
     assert_eq!(opened.prepare().unwrap(), Entered::New);
     fill(opened, workload, 1);
-    let data_set = opened.data_set(workload);
     let checked = check(opened, workload, ContentSummary::uniform(1));
     assert_eq!((checked.checked.wrong, checked.checked.unread), (0, 0), "{:?}", checked.error_samples);
     assert!(checked.checked.right > 0);
@@ -155,18 +170,7 @@ fn cycle(opened: &Opened, workload: &Workload) {
     assert_eq!(stale.checked.right, 0);
     let detail = &stale.corrupt.first().expect("what is wrong is named").detail;
     assert!(detail.contains("generation 1 of this place instead of 2"), "{detail}");
-    let mix = Mix {
-        data_set: data_set.clone(),
-        ops: workload.ops.clone(),
-        access: workload.access(),
-        block_sizes: workload.block_sizes().into_owned(),
-        fsync_every: workload.commit_every(),
-        batch_size: 10,
-        think: None,
-        verify: true,
-        generation: 1,
-        seed: 3,
-    };
+    let mix = Mix { verify: true, ..mix_of(opened, workload) };
     let mixed = stage(opened, workload, Load::Mix(mix), StopRule::Ops(2000), Sink::Verify);
     assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
     for op in &workload.ops {

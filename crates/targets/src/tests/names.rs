@@ -25,18 +25,7 @@ const OPS: [(OpKind, f64); 16] = [
 fn load(opened: &Opened, workload: &Workload) -> StageResult {
     opened.prepare().unwrap();
     fill(opened, workload, 1);
-    let mix = Mix {
-        data_set: opened.data_set(workload),
-        ops: workload.ops.clone(),
-        access: workload.access(),
-        block_sizes: workload.block_sizes().to_vec(),
-        fsync_every: 0,
-        batch_size: 10,
-        think: None,
-        verify: false,
-        generation: 1,
-        seed: 3,
-    };
+    let mix = mix_of(opened, workload);
     let mixed = stage(opened, workload, Load::Mix(mix), StopRule::Ops(4000), Sink::Buffer);
     assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
     for (kind, share) in OPS {
@@ -196,18 +185,7 @@ fn appends(opened: &Opened) {
     const LANES: u64 = 8;
     let workload = workload(&[(OpKind::Append, 1.0)]);
     opened.prepare().unwrap();
-    let mix = Mix {
-        data_set: opened.data_set(&workload),
-        ops: workload.ops.clone(),
-        access: workload.access(),
-        block_sizes: workload.block_sizes().to_vec(),
-        fsync_every: 3,
-        batch_size: 10,
-        think: None,
-        verify: false,
-        generation: 1,
-        seed: 3,
-    };
+    let mix = Mix { fsync_every: 3, ..mix_of(opened, &workload) };
     let mixed = stage(opened, &workload, Load::Mix(mix), StopRule::Ops(1000), Sink::Buffer);
     assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
     let done = |kind| mixed.total.op(kind).map_or(0, |stats| stats.ok);
@@ -242,18 +220,7 @@ fn attributes_stay_with_their_files() {
     assert!(opened.look(true).findings.is_empty());
     opened.prepare().unwrap();
     fill(&opened, &workload, 1);
-    let mix = Mix {
-        data_set: opened.data_set(&workload),
-        ops: workload.ops.clone(),
-        access: workload.access(),
-        block_sizes: Vec::new(),
-        fsync_every: 0,
-        batch_size: 10,
-        think: None,
-        verify: false,
-        generation: 1,
-        seed: 3,
-    };
+    let mix = Mix { block_sizes: Vec::new(), ..mix_of(&opened, &workload) };
     let mixed = stage(&opened, &workload, Load::Mix(mix), StopRule::Ops(1000), Sink::Buffer);
     assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
     assert!(workload.ops.iter().all(|op| mixed.total.op(op.op).unwrap().ok > 400));
@@ -274,18 +241,7 @@ fn files_are_opened_and_closed_while_others_come_and_go() {
     let workload = workload(&ops);
     let opened = open(&target(&url, &[]), &workload, &options(&run)).unwrap();
     opened.prepare().unwrap();
-    let mix = Mix {
-        data_set: opened.data_set(&workload),
-        ops: workload.ops.clone(),
-        access: workload.access(),
-        block_sizes: Vec::new(),
-        fsync_every: 0,
-        batch_size: 10,
-        think: None,
-        verify: false,
-        generation: 1,
-        seed: 3,
-    };
+    let mix = Mix { block_sizes: Vec::new(), ..mix_of(&opened, &workload) };
     let mixed = stage(&opened, &workload, Load::Mix(mix), StopRule::Ops(4000), Sink::Buffer);
     assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
     let done = |kind| mixed.total.op(kind).map_or(0, |stats| stats.ok);
@@ -299,18 +255,7 @@ fn whole_files(opened: &Opened, durable: bool) {
     let ops = [(OpKind::WriteFile, 0.6), (OpKind::Remove, 0.2), (OpKind::Rename, 0.2)];
     let workload = workload(&ops);
     opened.prepare().unwrap();
-    let mix = Mix {
-        data_set: opened.data_set(&workload),
-        ops: workload.ops.clone(),
-        access: workload.access(),
-        block_sizes: Vec::new(),
-        fsync_every: u32::from(durable),
-        batch_size: 10,
-        think: None,
-        verify: false,
-        generation: 1,
-        seed: 3,
-    };
+    let mix = Mix { block_sizes: Vec::new(), fsync_every: u32::from(durable), ..mix_of(opened, &workload) };
     let mixed = stage(opened, &workload, Load::Mix(mix), StopRule::Ops(1000), Sink::Buffer);
     assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
     let written = mixed.total.op(OpKind::WriteFile).unwrap();
@@ -338,16 +283,11 @@ fn whole_files_again(opened: &Opened, durable: bool, lookups: u64) {
     opened.prepare().unwrap();
     fill(opened, &workload, 1);
     let mix = |ops: &[(OpKind, f64)], verify| Mix {
-        data_set: opened.data_set(&workload),
         ops: ops.iter().map(|(op, weight)| WeightedOp { op: *op, weight: *weight }).collect(),
-        access: workload.access(),
         block_sizes: Vec::new(),
         fsync_every: u32::from(durable),
-        batch_size: 10,
-        think: None,
         verify,
-        generation: 1,
-        seed: 3,
+        ..mix_of(opened, &workload)
     };
     let run = |mix, sink| {
         let mixed = stage(opened, &workload, Load::Mix(mix), StopRule::Ops(400), sink);

@@ -33,18 +33,7 @@ fn mixed(fan_out: &str) {
     let opened = open(&target, &workload, &options(&run)).unwrap();
     opened.prepare().unwrap();
     fill(&opened, &workload, 1);
-    let mix = Mix {
-        data_set: opened.data_set(&workload),
-        ops: workload.ops.clone(),
-        access: workload.access(),
-        block_sizes: Vec::new(),
-        fsync_every: 0,
-        batch_size: 10,
-        think: None,
-        verify: true,
-        generation: 1,
-        seed: 3,
-    };
+    let mix = Mix { block_sizes: Vec::new(), verify: true, ..mix_of(&opened, &workload) };
     let mixed = stage(&opened, &workload, Load::Mix(mix), StopRule::Ops(3000), Sink::Verify);
     assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
     for (kind, share) in OPS {

@@ -90,18 +90,7 @@ fn simulated_targets_follow_their_script() {
     assert!(opened.virtual_clock() && !opened.uses_page_cache());
     assert_eq!(opened.facts()["latency"], "5ms");
     assert_eq!(opened.prepare().unwrap(), Entered::New);
-    let load = Load::Mix(Mix {
-        data_set: opened.data_set(&workload),
-        ops: workload.ops.clone(),
-        access: workload.access(),
-        block_sizes: workload.block_sizes().into_owned(),
-        fsync_every: 0,
-        batch_size: 10,
-        think: None,
-        verify: false,
-        generation: 0,
-        seed: 3,
-    });
+    let load = Load::Mix(Mix { generation: 0, ..mix_of(&opened, &workload) });
     let result = stage(&opened, &workload, load, StopRule::Ops(1000), Sink::Buffer);
     assert_eq!((result.total.ok(), result.total.failed()), (900, 100));
     let reads = result.total.op(OpKind::Read).unwrap();
