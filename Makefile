@@ -36,6 +36,10 @@ test: ## Every test that needs no root and no server from outside
 test-kills: ## Kill checks and runs 1000 times at random moments and clean up after each (KILLS=N, SEED=N)
 	tests/kills/run.sh $(or $(KILLS),1000) $(or $(SEED),1)
 
+.PHONY: test-hostile
+test-hostile: ## Measure a load of the service alone and beside hostile clients, in turn (PAIRS=N; 4 minutes, on an idle machine)
+	tests/hostile/run.sh $(or $(PAIRS),8)
+
 .PHONY: test-real
 test-real: ## Check against real servers and a real browser; installs them from Debian, Go proxy, npm, PyPI; needs root
 	tests/real/run.sh

@@ -26,6 +26,7 @@ mod server_id;
 mod service;
 mod stored_results;
 mod storperf;
+mod threads;
 mod tls;
 mod token;
 mod work;

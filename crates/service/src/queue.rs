@@ -28,6 +28,7 @@ use crate::schedules::Bell;
 use crate::server_id::{ServerIdError, server_id};
 use crate::stored_results::StoredResults;
 use crate::storperf::{GroupBook, StorperfJob};
+use crate::threads::RunThreads;
 use crate::work::Work;
 
 /// Maximum number of runs that wait.
@@ -49,6 +50,7 @@ pub(crate) struct RunQueue {
     ssh_options: Vec<String>,
     storperf_sample: Duration,
     messages: Arc<MessageLog>,
+    threads: RunThreads,
     groups: Mutex<GroupBook>,
     results: StoredResults,
     /// Receives the measurements of all runs.
@@ -115,6 +117,9 @@ pub(crate) enum QueueError {
     /// The service has no id.
     #[error(transparent)]
     ServerId(#[from] ServerIdError),
+    /// It cannot start threads.
+    #[error("no thread could be started: {0}")]
+    Threads(#[source] std::io::Error),
     /// Its directory for what exists only during runs.
     #[error("{path}: {source}", path = path.display())]
     Scratch {
@@ -161,6 +166,7 @@ impl RunQueue {
             ssh_options: settings.ssh_options,
             storperf_sample: settings.storperf_sample,
             messages,
+            threads: RunThreads::new().map_err(QueueError::Threads)?,
             results: StoredResults::new(directory, server),
             groups: Mutex::default(),
             graphite: settings.graphite,
@@ -406,8 +412,7 @@ impl RunQueue {
         let own = id.clone();
         let task = Task { id: own, kind, text, secrets, stop, log, current, progress, graphite, overwrites };
         let (queue, own) = (Arc::clone(self), id.clone());
-        let thread = std::thread::Builder::new().name(format!("run-{id}"));
-        let started = thread.spawn(move || {
+        let started = self.threads.start(format!("run-{id}"), move || {
             let place = Place {
                 directory: &queue.directory,
                 results: &queue.results,

@@ -18,6 +18,7 @@ use crate::options::{Notes, QueueSettings, ServeOptions, ServiceError};
 use crate::queue::RunQueue;
 use crate::schedules::Schedules;
 use crate::server;
+use crate::threads::yield_to_runs;
 use crate::tls::Identity;
 
 /// Threads for requests; runs have their own.
@@ -74,6 +75,7 @@ impl Service {
             .worker_threads(THREADS)
             .max_blocking_threads(READERS)
             .thread_name("service")
+            .on_thread_start(yield_to_runs)
             .enable_all()
             .build()
             .map_err(|error| ServiceError::Failure(format!("no threads could be started: {error}")))?;

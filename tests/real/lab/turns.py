@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MAX_REPEATED = 3
+# Number of scenarios that are named as the longest ones.
+LONGEST = 10
 
 # How long a scenario that was asked to end may take to stop its servers.
 PATIENCE_SECONDS = 30
@@ -80,9 +82,13 @@ class Running:
             process_group=0,
         )
 
+    def seconds(self) -> float:
+        """How long it has been under way."""
+        return time.monotonic() - self._began
+
     def ended(self, seconds: float) -> bool:
         """Whether it has ended; one that runs longer than so many seconds is ended."""
-        if self._process.poll() is None and time.monotonic() - self._began > seconds:
+        if self._process.poll() is None and self.seconds() > seconds:
             self.stop()
         return self._process.poll() is not None
 
@@ -116,6 +122,7 @@ class Turns:
         self._command = command
         self._at_once = max(1, at_once)
         self._seconds = seconds
+        self._took: dict[Entry, float] = {}
 
     def all(self, entries: Iterable[Entry]) -> int:
         """Runs them all and prints the closing lines; the exit code: 0 only when something was checked and all of it held."""
@@ -128,6 +135,8 @@ class Turns:
         for entry in excusable[:MAX_REPEATED]:
             print(f"repeated: {entry.name}", flush=True)
             tallies |= dict(self._together([entry]))
+        longest = sorted(self._took, key=lambda entry: -self._took[entry])[:LONGEST]
+        print("longest:", ", ".join(f"{entry.name} {self._took[entry]:.0f} s" for entry in longest))
         for entry in given:
             if not tallies[entry].good:
                 print(f"failed: {entry.name}", flush=True)
@@ -166,6 +175,7 @@ class Turns:
                     for one in [one for one in running if one.ended(self._seconds)]:
                         running.remove(one)
                         free.append(one.slot)
+                        self._took[one.entry] = one.seconds()
                         yield one.entry, one.tally()
                     time.sleep(0.05)
             finally:

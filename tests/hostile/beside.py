@@ -1,0 +1,138 @@
+"""Alternates runs with and without hostile clients beside them, and compares their figures."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from manometer_client import Client
+
+# One core is the load's; the service's threads and the clients share what remains.
+EXPERIMENT = """
+name: beside
+targets: {{t: 'file://{data}'}}
+workloads: {{w: {{ops: read, access: random, queue_depth: 1, block_size: 4KiB, file_size: 64MiB}}}}
+stages: {{warm_up: 1s, measure: {{at_least: 10s, at_most: 10s}}}}
+steady: none
+"""
+METRICS = ("rate", "p50", "p99", "mean")
+# Student's t for a two-sided interval of 95 %, by degrees of freedom.
+T_95 = (math.inf, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145)
+
+
+@contextmanager
+def service(state: Path, data: Path) -> Iterator[tuple[Client, int, int]]:
+    """A service on a free port, its client, port and process."""
+    command = [os.environ["MANOMETER"], "serve", "--listen", "127.0.0.1:0", "--directory", str(state)]
+    command += ["--allow-local", "--allow-path", str(data)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        lines = (line for line in process.stderr if "listening on http" in line)
+        line = next(lines, None) or sys.exit("the service did not start")
+        port = int(line.split("listening on http://", 1)[1].split()[0].rsplit(":", 1)[1])
+        # Further messages must not fill the pipe.
+        threading.Thread(target=process.stderr.read, daemon=True).start()
+        yield Client(f"http://127.0.0.1:{port}", timeout=120), port, process.pid
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+
+
+@contextmanager
+def hostile_clients(port: int, run: str) -> Iterator[None]:
+    script = Path(__file__).with_name("clients.py")
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(port), run], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        yield
+    finally:
+        said, _ = process.communicate(timeout=60)
+        print(f"    clients: {said.strip()}", flush=True)
+    if process.returncode != 0:
+        sys.exit("a hostile client got an answer that it did not expect")
+
+
+def resident_mib(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) // 1024
+
+
+def measured(client: Client, port: int, pid: int, experiment: str, hostile: bool) -> str:
+    run = client.post(experiment)["id"]
+    if hostile:
+        with hostile_clients(port, run):
+            state = client.wait(run, timeout=300)
+            print(f"    memory: {resident_mib(pid)} MiB", flush=True)
+    else:
+        state = client.wait(run, timeout=300)
+    if state["state"] != "finished":
+        sys.exit(f"run {run} ended as {state['state']}: {state.get('reason')}")
+    return run
+
+
+def figures(client: Client, alone: str, beside: str) -> Iterator[tuple[str, float, float]]:
+    """Each figure's name, its ratio (beside / alone), and the half-width of its interval in the run alone."""
+    for metric in METRICS:
+        (cell,) = client.compare(beside, alone, metric=metric)["cells"]
+        (before,), (after,) = cell["a"], cell["b"]
+        width = (before["high"] - before["low"]) / 2 / before["mean"] if before["high"] is not None else 0.0
+        yield metric, after["mean"] / before["mean"], width
+
+
+def main(pairs: int) -> None:
+    if not 3 <= pairs <= len(T_95):
+        sys.exit(f"PAIRS: write 3 to {len(T_95)}")
+    directory = Path(tempfile.mkdtemp(prefix="manometer-hostile-", dir="/dev/shm"))
+    ratios: dict[str, list[tuple[float, float]]] = {}
+    try:
+        (directory / "data").mkdir()
+        experiment = EXPERIMENT.format(data=directory / "data")
+        with service(directory / "state", directory / "data") as (client, port, pid):
+            measured(client, port, pid, experiment, hostile=False)
+            for pair in range(pairs):
+                print(f"pair {pair + 1} of {pairs}", flush=True)
+                # The order alternates, so that a drift of the machine cancels.
+                order = (pair % 2 == 1, pair % 2 == 0)
+                runs = {hostile: measured(client, port, pid, experiment, hostile) for hostile in order}
+                for metric, ratio, width in figures(client, runs[False], runs[True]):
+                    ratios.setdefault(metric, []).append((ratio, width))
+    finally:
+        shutil.rmtree(directory)
+    sys.exit(judge(ratios))
+
+
+def judge(ratios: dict[str, list[tuple[float, float]]]) -> int:
+    """Prints what is known of each figure.
+
+    Returns 0 if all stay within the interval of one run, 1 if one does not, 2 if the pairs cannot tell.
+    """
+    print(f"\n{'figure':8}{'beside / alone':>16}  {'95 % interval':18}one run's interval")
+    code = 0
+    for metric in METRICS:
+        found = ratios[metric]
+        logs = [math.log(ratio) for ratio, _ in found]
+        mean, error = statistics.mean(logs), statistics.stdev(logs) / math.sqrt(len(logs)) * T_95[len(logs) - 1]
+        width = statistics.mean(width for _, width in found)
+        ratio, low, high = math.exp(mean), math.exp(mean - error), math.exp(mean + error)
+        if 1 - width <= low and high <= 1 + width:
+            word = "stays within it"
+        elif high < 1 - width or low > 1 + width:
+            word, code = "changes", 1
+        else:
+            word, code = "inconclusive", code or 2
+        print(f"{metric:8}{ratio:16.3f}  {low:.3f} .. {high:.3f}    ± {100 * width:.1f} %: {word}")
+    return code
+
+
+main(int(sys.argv[1]))
