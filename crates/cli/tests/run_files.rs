@@ -280,3 +280,26 @@ gates: [errors == 0]
     assert_dry_run_says_what_was_written(&lab);
     assert_eq!(lab.store().run("last").unwrap().plan.bytes_to_write(targets::kinds()).fill, (2 + 6) << 20);
 }
+
+#[test]
+fn each_cell_creates_where_no_earlier_load_has() {
+    for prepare in ["fill", "none"] {
+        let lab = Lab::new();
+        let ended = lab.run(&format!(
+            "
+targets: {{t: 'file://DATA'}}
+defaults: {{queue_depth: 4, file_size: 64KiB, block_size: 4KiB}}
+workloads:
+  make: {{ops: create}}
+  records: {{ops: append}}
+  mixed: {{ops: {{create: 60%, mkdir: 20%, symlink: 10%, remove: 10%}}}}
+stages: {{prepare: {prepare}, warm_up: 0s, measure: {{at_least: 1s, at_most: 1s}}}}
+steady: none
+gates: [errors == 0]
+"
+        ));
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        assert_eq!(lab.results().len(), 3);
+        lab.assert_clean();
+    }
+}

@@ -136,7 +136,7 @@ impl CellRun<'_> {
             true => "dropped the cached pages of the job's files before the load".to_owned(),
             false => site.cache(context, cell.cache)?,
         };
-        if load::writes(cell) {
+        if load::writes(cell) || load::makes_or_removes(cell) {
             data_sets::lock(data_sets).about_to_change(context, cell);
         }
         if cell.workload.lays_out_files() {

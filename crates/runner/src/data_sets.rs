@@ -16,7 +16,7 @@ use store::StageRecord;
 use targets::Entered;
 
 use super::context::{CellFailure, Context};
-use super::data_set_log::{DATA_SET, remember, remembered};
+use super::data_set_log::{DATA_SET, Remembered, remember, remember_more, remembered};
 use super::fill::{check_size, fill};
 use super::site::Site;
 use crate::progress::Stage;
@@ -40,6 +40,8 @@ struct Place {
     entered: bool,
     /// What it holds, if known.
     held: Option<Held>,
+    /// A load may have left files or objects there besides the data set, whose names the next such load needs.
+    more: bool,
     /// Generation of the next content, which distinguishes it from earlier content.
     next_generation: u32,
 }
@@ -106,6 +108,14 @@ fn layout(cell: &Cell, site: &Site) -> String {
     )
 }
 
+/// Removes a place and makes it again, empty.
+fn remove_and_enter(context: &Context, site: &Site, place: &mut Place) -> Result<(), CellFailure> {
+    site.act(context, &Act::RemoveAll)?;
+    site.prepare(context)?;
+    place.more = false;
+    Ok(())
+}
+
 impl DataSets {
     /// Enters the place of a cell's target, creating it if this is the first cell there.
     ///
@@ -127,13 +137,15 @@ impl DataSets {
         }?;
         let place = &mut self.places[at];
         match (place.entered, entered) {
-            (true, Entered::New) => place.held = None,
+            (true, Entered::New) => (place.held, place.more) = (None, false),
             (false, Entered::Existing) => {
-                (place.held, place.next_generation) = match remembered(context, &place.name)? {
+                let Remembered { held, next_generation, more } = remembered(context, &place.name)?;
+                place.next_generation = match (&held, next_generation) {
                     // An earlier run may have used the same seed: new data must differ from what is already there.
-                    (None, 1) => (None, site.held_generation(context).map_or(1, |held| (held + 1) & 0xFFFF)),
-                    known => known,
+                    (None, 1) => site.held_generation(context).map_or(1, |held| (held + 1) & 0xFFFF),
+                    (_, next) => next,
                 };
+                (place.held, place.more) = (held, more);
                 if let Some(held) = &place.held {
                     context.remark(cell, "resume", &format!("the data set exists: {}", held.layout));
                 }
@@ -149,7 +161,14 @@ impl DataSets {
         let name = cell.place();
         let at = self.places.iter().position(|place| place.name == name).unwrap_or_else(|| {
             let cell = cell.clone();
-            self.places.push(Place { name, cell, entered: false, held: None, next_generation: 0 });
+            self.places.push(Place {
+                name,
+                cell,
+                entered: false,
+                held: None,
+                more: false,
+                next_generation: 0,
+            });
             self.places.len() - 1
         });
         self.places[at].cell = cell.clone();
@@ -169,8 +188,18 @@ impl DataSets {
     ) -> Result<Ready, CellFailure> {
         let layout = layout(cell, site);
         let place = self.place(&cell.place());
+        if place.more && load::makes_or_removes(cell) && cell.stages.prepare == Prepare::Keep {
+            return Err(CellFailure::Failed(
+                "an earlier cell left files or objects that its load created beside the data set; next: measure this cell \
+                 in a run of its own, or write prepare: fill"
+                    .to_owned(),
+            ));
+        }
         match cell.stages.prepare {
             Prepare::None => {
+                if place.more && load::makes_or_removes(cell) {
+                    remove_and_enter(context, site, place)?;
+                }
                 if load::writes(cell) && place.held.as_ref().is_some_and(|held| held.layout != layout) {
                     // The data set about to be written overlies one of other sizes.
                     place.held = None;
@@ -208,10 +237,9 @@ impl DataSets {
         place.next_generation = (generation + 1) & 0xFFFF;
         let differs = place.held.take().is_some_and(|held| held.layout != layout);
         remember(context, &cell.place(), &layout, None);
-        if differs {
+        if differs || place.more {
             // One data set at a time: the old one's space is needed, and none of it may remain.
-            site.act(context, &Act::RemoveAll)?;
-            site.prepare(context)?;
+            remove_and_enter(context, site, place)?;
         }
         let mut prepared = fill(context, cell, site, generation)?;
         check_size(context, site)?;
@@ -223,12 +251,18 @@ impl DataSets {
         Ok(Ready { content, unused_generation: (generation + 1) & 0xFFFF })
     }
 
-    /// Marks the content as unknown, because a load that may change it is about to start.
+    /// Marks the content as unknown, because a load that may change it, or create more, is about to start.
     pub fn about_to_change(&mut self, context: &Context, cell: &Cell) {
-        if let Some(held) = &mut self.place(&cell.place()).held {
+        let name = cell.place();
+        let place = self.place(&name);
+        if let Some(held) = place.held.as_mut().filter(|_| load::writes(cell)) {
             held.content = StoredContent::Other;
             let layout = held.layout.clone();
-            remember(context, &cell.place(), &layout, None);
+            remember(context, &name, &layout, None);
+        }
+        if load::makes_or_removes(cell) && !cell.workload.lays_out_files() {
+            place.more = true;
+            remember_more(context, &name);
         }
     }
 
