@@ -1,6 +1,7 @@
 //! The runs of a service: a queue per set of hosts, those under way, and the events of the recent ones.
 
 mod ending;
+mod hosts;
 mod resume;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -29,6 +30,7 @@ use crate::server_id::{ServerIdError, server_id};
 use crate::stored_results::StoredResults;
 use crate::storperf::{GroupBook, StorperfJob};
 use crate::work::Work;
+pub(crate) use hosts::KnownHost;
 
 /// Maximum number of runs that wait.
 const MAX_QUEUED: usize = 1000;
