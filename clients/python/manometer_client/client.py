@@ -13,7 +13,17 @@ from typing import Any, Literal, cast
 
 from .errors import ProblemError, UnreachableError, WaitTimeoutError
 from .events import Event, parse
-from .types import AccessKey, ConvertedFioJobs, PlanSummary, Run, Schedule, StoredCell, StoredInterval
+from .types import (
+    AccessKey,
+    ConvertedFioJobs,
+    Host,
+    HostDetail,
+    PlanSummary,
+    Run,
+    Schedule,
+    StoredCell,
+    StoredInterval,
+)
 
 # The text of an experiment file, or its content.
 Experiment = str | Mapping[str, Any]
@@ -201,6 +211,14 @@ class Client:
         """The comparison as an HTML page with the charts of both runs."""
         query = urllib.parse.urlencode({"with": reference})
         return self._request("GET", f"{_path(run)}/compare?{query}", headers={"Accept": "text/html"}).decode()
+
+    def hosts(self, page_size: int = 100) -> Iterator[Host]:
+        """The service's own host (`this host`) and those of its recent runs, by name."""
+        return self._pages(f"/api/v3/hosts?limit={page_size}", "hosts")
+
+    def host(self, name: str) -> HostDetail:
+        """One host with its last runs, and what they recorded about it."""
+        return cast(HostDetail, self._json("GET", f"/api/v3/hosts/{urllib.parse.quote(name, safe='')}"))
 
     def add_schedule(
         self,

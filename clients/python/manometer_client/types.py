@@ -105,6 +105,52 @@ class Run(TypedDict):
     links: Links
 
 
+class HostRun(TypedDict):
+    """A run on a host. Times are in RFC 3339."""
+
+    id: str
+    kind: RunKind
+    name: str
+    state: RunState
+    asked: str
+    started: str | None
+    finished: str | None
+    reason: str | None
+
+
+class EndedRuns(TypedDict):
+    """Number of runs by how they ended."""
+
+    finished: int
+    interrupted: int
+    failed: int
+
+
+class Host(TypedDict):
+    """A host that runs occupy."""
+
+    name: str
+    occupied_by: str | None
+    waiting: int
+    last_run: HostRun | None
+    ended: EndedRuns
+
+
+class RecordedHost(TypedDict):
+    """What a run recorded about a host."""
+
+    run: str
+    version: str
+    facts: dict[str, str]
+
+
+class HostDetail(Host):
+    """A host with its last runs, newest first."""
+
+    runs: list[HostRun]
+    recorded: RecordedHost | None
+
+
 class Schedule(TypedDict):
     """An experiment that runs at given times."""
 

@@ -201,6 +201,27 @@ def test_schedules_are_added_started_and_removed(served: Served) -> None:
     assert missing.value.code == "no-such-schedule"
 
 
+def test_hosts_say_what_occupies_them_and_what_runs_recorded(served: Served) -> None:
+    service = Client(served.url)
+    (own,) = service.hosts()
+    assert own["name"] == "this host" and own["occupied_by"] is None and own["last_run"] is None
+    measured = service.wait(service.post(EXACT)["id"], timeout=60)
+    long = service.post(LONG)
+    waiting = service.post(EXACT)
+    while service.run(long["id"])["state"] == "queued":
+        time.sleep(0.05)
+    found = service.host("this host")
+    assert found["occupied_by"] == long["id"] and found["waiting"] == 1
+    assert [run["id"] for run in found["runs"]] == [waiting["id"], long["id"], measured["id"]]
+    assert found["ended"] == {"finished": 1, "interrupted": 0, "failed": 0}
+    assert found["recorded"] is not None and "kernel" in found["recorded"]["facts"]
+    with pytest.raises(ProblemError) as missing:
+        service.host("nowhere/else")
+    assert missing.value.code == "no-such-host"
+    service.stop(waiting["id"])
+    service.stop(long["id"])
+
+
 def test_events_continue_after_a_restart_and_end_with_the_service(served: Served) -> None:
     service = Client(served.url)
     run = service.post(LONG)

@@ -53,7 +53,8 @@ pub(crate) fn hosts(plan: &Plan) -> Vec<String> {
     hosts
 }
 
-fn queue_name(host: &str) -> String {
+/// A host's name in the queue, whatever user, port or case it is written with.
+pub(crate) fn queue_name(host: &str) -> String {
     if is_this_host(host) { THIS_HOST.to_owned() } else { bare_host(host).to_ascii_lowercase() }
 }
 

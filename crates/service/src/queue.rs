@@ -1,6 +1,7 @@
 //! The runs of a service: a queue per set of hosts, those under way, and the events of the recent ones.
 
 mod ending;
+mod hosts;
 mod resume;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -30,6 +31,7 @@ use crate::stored_results::StoredResults;
 use crate::storperf::{GroupBook, StorperfJob};
 use crate::threads::RunThreads;
 use crate::work::Work;
+pub(crate) use hosts::KnownHost;
 
 /// Maximum number of runs that wait.
 const MAX_QUEUED: usize = 1000;

@@ -11,6 +11,7 @@ mod experiments;
 mod exposed;
 mod fio_jobs;
 mod history;
+mod hosts;
 mod idempotency;
 mod network_tests;
 mod progress;
@@ -117,6 +118,8 @@ fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(results::result))
         .routes(routes!(compare::compare))
         .routes(routes!(history::history))
+        .routes(routes!(hosts::list))
+        .routes(routes!(hosts::show))
         .routes(routes!(events::stream))
         .routes(routes!(schedules::list, schedules::create))
         .routes(routes!(schedules::show, schedules::remove))

@@ -35,6 +35,7 @@ const REFUSALS: [(&str, &str); 4] = [
     tags(
         (name = "experiments", description = "Experiments without a run"),
         (name = "runs", description = "The queue and its runs"),
+        (name = "hosts", description = "The hosts that runs occupy"),
         (name = "schedules", description = "Experiments that join the queue at given times, and the gates of their runs"),
         (name = "results", description = "What runs measured"),
         (name = "metrics", description = "Current figures for Prometheus")
