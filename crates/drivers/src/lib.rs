@@ -23,6 +23,7 @@ mod seam;
 pub mod sim;
 pub mod tls;
 mod tls_link;
+pub mod tree;
 
 pub use connections::{ConnectionFacts, ConnectionNow, ReconnectReason};
 pub use payload::{Damage, Damaged, Diagnosis, Mismatch, Payload};

@@ -7,6 +7,11 @@ pub const SYMLINK: u64 = 1 << 62;
 /// Set, among these, in the numbers of directories.
 pub const DIRECTORY: u64 = 1 << 61;
 
+/// Number of low bits that count what a lane created.
+pub const COUNT_BITS: u32 = 37;
+/// Number of bits above these that hold the lane.
+pub const LANE_BITS: u32 = 61 - COUNT_BITS;
+
 /// Whether the object with this number is a directory.
 pub const fn is_directory(object: u64) -> bool {
     object & (OWN | DIRECTORY) == OWN | DIRECTORY

@@ -7,12 +7,13 @@ use reactor::Durable;
 
 use super::NamedFiles;
 use crate::DriverError;
+use crate::tree::DirectoryTree;
 
 /// Where the data lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A directory of our own, which [`FileDriver::prepare`](super::FileDriver::prepare) creates. Object `n` is the
-    /// file in it whose name is `n` as 16 hexadecimal digits.
+    /// file whose name is `n` as 16 hexadecimal digits, in it or in the [`FileConfig::tree`] below it.
     Directory(PathBuf),
     /// A block device, or a regular file used like one. It already exists and keeps its size; all object numbers refer
     /// to it.
@@ -99,6 +100,8 @@ pub struct FileConfig {
     pub durable: Durable,
     /// The load uses extended attributes: the directory must be on a file system that has them.
     pub xattrs: bool,
+    /// Directories of the files with numbers.
+    pub tree: DirectoryTree,
 }
 
 /// Default number of files that each worker keeps open. The usual limit of a process is at least 1024.
@@ -119,6 +122,7 @@ impl FileConfig {
             open_files: OPEN_FILES,
             durable: Durable::Nothing,
             xattrs: false,
+            tree: DirectoryTree::default(),
         }
     }
 
@@ -133,6 +137,9 @@ impl FileConfig {
         }
         if self.open_files == 0 {
             return wrong("files kept open: at least 1 is needed".into());
+        }
+        if !self.tree.is_flat() && !matches!(self.place, Place::Directory(_)) {
+            return wrong("only files with numbers are spread over a tree of directories".into());
         }
         if self.fallocate != Fallocate::None && self.file_bytes == 0 {
             return wrong("allocating files beforehand needs their size".into());

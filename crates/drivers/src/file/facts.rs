@@ -31,6 +31,9 @@ pub(super) fn of(driver: &FileDriver) -> BTreeMap<String, String> {
     };
     let path = config.place.path();
     say("path", path.display().to_string());
+    if !config.tree.is_flat() {
+        say("tree", config.tree.to_string());
+    }
     say("direct", config.direct.to_string());
     say("registered", config.registered.to_string());
     say("commit", if config.fdatasync { "fdatasync" } else { "fsync" }.to_owned());

@@ -2,6 +2,7 @@
 //!
 //! All of it blocks the calling thread.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -16,11 +17,14 @@ use super::errors::{kind_of, words};
 use super::names::{MARK, object_of};
 use super::{FileDriver, NamedFiles, Place, devices, facts, guard};
 use crate::numbers::{is_directory, is_symlink};
+use crate::tree::{DirectoryTree, MAX_LEAF_LEN};
 use crate::{Announce, DriverError};
 
 /// Text in the mark file, for whoever finds it.
 const MARK_TEXT: &str = "manometer made this directory for a measurement, and removes it with all files in it that have \
                          names of 16 hexadecimal digits\n";
+/// Begins the line of the mark file that describes the tree.
+const TREE_LINE: &str = "tree: ";
 /// `BLKFLSBUF` and `BLKDISCARD` of linux/fs.h.
 pub(super) const BLKFLSBUF: libc::Ioctl = 0x1261;
 const BLKDISCARD: libc::Ioctl = 0x1277;
@@ -57,8 +61,10 @@ impl FileDriver {
                     }
                     _ => failed("making directory", path, &e),
                 })?;
-                fs::write(path.join(MARK), MARK_TEXT).map_err(|e| unmarked(path, &e))?;
-                self.check_xattrs_of_mark(path).inspect_err(|_| drop(self.remove_all()))
+                fs::write(path.join(MARK), mark_text(&self.config().tree)).map_err(|e| unmarked(path, &e))?;
+                make_leaves(path, &self.config().tree)
+                    .and_then(|()| self.check_xattrs_of_mark(path))
+                    .inspect_err(|_| drop(self.remove_all()))
             }
             Place::Device(path) if self.config().trim => self.give_up(path),
             Place::Device(path) => devices::open(path, self.config().direct, false).map(drop),
@@ -75,6 +81,7 @@ impl FileDriver {
             Place::Directory(path) => {
                 fs::read_dir(path).map_err(|e| failed("directory", path, &e))?;
                 marked(path)?;
+                self.check_tree(path)?;
                 self.check_xattrs_of_mark(path)
             }
             Place::Device(path) => devices::open(path, self.config().direct, false).map(drop),
@@ -100,7 +107,9 @@ impl FileDriver {
             return fs::remove_dir(path).map(|()| 0).map_err(|_| not_ours(path));
         }
         let mut removed = 0;
-        self.each_file(|file| {
+        let mut directories = Vec::new();
+        let tree = tree_of(path);
+        each_file(path, &tree, tree.depth(), &mut directories, &mut |file| {
             let result = match named_object(file).is_some_and(is_directory) {
                 true => fs::remove_dir(file),
                 false => fs::remove_file(file),
@@ -112,6 +121,15 @@ impl FileDriver {
             }
             Ok(())
         })?;
+        for directory in &directories {
+            // One that holds files of others stays, and is found below.
+            match fs::remove_dir(directory) {
+                Err(e) if !matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) => {
+                    return Err(failed("removing directory", directory, &e));
+                }
+                _ => {}
+            }
+        }
         let others = fs::read_dir(path).map_err(|e| failed("directory", path, &e))?;
         if others.flatten().any(|entry| entry.file_name().as_bytes() != MARK.as_bytes()) {
             let text = format!(
@@ -283,14 +301,75 @@ impl FileDriver {
 
     fn each_file(&self, mut action: impl FnMut(&Path) -> Result<(), DriverError>) -> Result<(), DriverError> {
         let path = self.config().place.path();
-        for entry in fs::read_dir(path).map_err(|e| failed("directory", path, &e))? {
-            let entry = entry.map_err(|e| failed("directory", path, &e))?;
+        let tree = tree_of(path);
+        each_file(path, &tree, tree.depth(), &mut Vec::new(), &mut action)
+    }
+
+    /// Files of another tree would not be found.
+    fn check_tree(&self, path: &Path) -> Result<(), DriverError> {
+        let (there, wanted) = (tree_of(path), self.config().tree);
+        if there == wanted {
+            return Ok(());
+        }
+        let text = format!(
+            "directory {} was made with {there}, and the target has {wanted}: give the target the same, or name \
+             another directory",
+            path.display()
+        );
+        Err(DriverError::new(ErrorKind::Rejected, text))
+    }
+}
+
+/// Calls `action` for each file with one of our names, in the last of `levels` levels of a tree; adds its directories,
+/// each after those in it. Nothing behind a link or with another name is entered.
+fn each_file(
+    path: &Path,
+    tree: &DirectoryTree,
+    levels: u32,
+    directories: &mut Vec<PathBuf>,
+    action: &mut dyn FnMut(&Path) -> Result<(), DriverError>,
+) -> Result<(), DriverError> {
+    for entry in fs::read_dir(path).map_err(|e| failed("directory", path, &e))? {
+        let entry = entry.map_err(|e| failed("directory", path, &e))?;
+        if levels == 0 {
             if object_of(entry.file_name().as_bytes()).is_some() {
                 action(&entry.path())?;
             }
+            continue;
         }
-        Ok(())
+        let is_ours = tree.names_directory(entry.file_name().as_bytes());
+        if is_ours && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            each_file(&entry.path(), tree, levels - 1, directories, action)?;
+            directories.push(entry.path());
+        }
     }
+    Ok(())
+}
+
+/// The text of the mark file, which describes the tree for whoever removes or uses it later.
+fn mark_text(tree: &DirectoryTree) -> String {
+    if tree.is_flat() { MARK_TEXT.to_owned() } else { format!("{MARK_TEXT}{TREE_LINE}{tree}\n") }
+}
+
+/// The tree that the mark file describes: flat unless it says otherwise.
+fn tree_of(path: &Path) -> DirectoryTree {
+    let text = fs::read_to_string(path.join(MARK)).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(TREE_LINE));
+    line.and_then(|line| line.parse().ok()).unwrap_or_default()
+}
+
+/// Creates the tree's directories.
+fn make_leaves(path: &Path, tree: &DirectoryTree) -> Result<(), DriverError> {
+    if tree.is_flat() {
+        return Ok(());
+    }
+    let mut leaf = [0; MAX_LEAF_LEN];
+    for number in 0..tree.leaves() {
+        let len = tree.write_leaf(number, &mut leaf);
+        let directory = path.join(OsStr::from_bytes(&leaf[..len]));
+        fs::create_dir_all(&directory).map_err(|e| failed("making directory", &directory, &e))?;
+    }
+    Ok(())
 }
 
 /// Makes the kernel drop all clean pages and cached directory entries, after writing everything back

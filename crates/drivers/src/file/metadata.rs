@@ -7,9 +7,10 @@ use reactor::{Buffer, Directory, FILE_MODE, FileOptions, SECOND_NAME_AT};
 
 use super::cache::Cache;
 use super::config::Place;
-use super::names::{NAME_LEN, name_of};
+use super::names::write_path;
 use super::operation::{Fault, open_file, opened, options, refused, take_name};
 use super::session::{FileSession, Opened};
+use crate::tree::{DirectoryTree, MAX_DEPTH};
 use crate::{Done, Op};
 
 /// The directory of our files. Files that the user named are neither renamed nor linked.
@@ -26,9 +27,16 @@ fn take_names(session: &FileSession, op: &Op) -> Result<Buffer, Fault> {
         return Err(Fault::new(ErrorKind::Rejected, "only files with numbers are renamed or linked"));
     }
     let mut names = take_name(session, op)?;
-    names[SECOND_NAME_AT..SECOND_NAME_AT + NAME_LEN].copy_from_slice(&name_of(op.other));
-    names[SECOND_NAME_AT + NAME_LEN] = 0;
+    put_second(&mut names, b"", &session.config.tree, op.other);
     Ok(names)
+}
+
+/// Writes the second name: the path of a file, after a prefix.
+fn put_second(names: &mut Buffer, prefix: &[u8], tree: &DirectoryTree, object: u64) {
+    let at = SECOND_NAME_AT + prefix.len();
+    names[SECOND_NAME_AT..at].copy_from_slice(prefix);
+    let end = at + write_path(tree, object, &mut names[at..]);
+    names[end] = 0;
 }
 
 /// Returns the name buffer to its lane, and the result of the system call.
@@ -72,7 +80,11 @@ pub(super) async fn link(session: &FileSession, op: &Op) -> Result<Done, Fault> 
 
 pub(super) async fn symlink(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    ended(session, op, directory.symlink(take_names(session, op)?).await)
+    let mut names = take_names(session, op)?;
+    // A link's text is relative to the link's own directory.
+    let (up, tree) = ([*b"../"; MAX_DEPTH as usize], &session.config.tree);
+    put_second(&mut names, up[..tree.depth() as usize].as_flattened(), tree, op.other);
+    ended(session, op, directory.symlink(names).await)
 }
 
 pub(super) async fn readlink(session: &FileSession, op: &Op) -> Result<Done, Fault> {

@@ -1,10 +1,20 @@
 //! Names of files: an object's number as 16 hexadecimal digits.
 
+use crate::tree::DirectoryTree;
+
 /// Length of a name in bytes.
 pub(super) const NAME_LEN: usize = 16;
 
 /// Marks a directory as ours. Nothing is removed from a directory without it.
 pub(super) const MARK: &str = ".manometer";
+
+/// Writes the path of an object's file, relative to our directory, to the start of a buffer; returns its length.
+#[inline]
+pub(super) fn write_path(tree: &DirectoryTree, object: u64, buffer: &mut [u8]) -> usize {
+    let at = tree.write_leaf(tree.leaf_of(object), buffer);
+    buffer[at..at + NAME_LEN].copy_from_slice(&name_of(object));
+    at + NAME_LEN
+}
 
 /// The name of an object's file.
 #[inline]

@@ -3,11 +3,11 @@
 use std::io;
 
 use metrics::ErrorKind;
-use reactor::{Buffer, File, FileOptions, Space};
+use reactor::{Buffer, Directory, File, FileOptions, Space};
 
 use super::config::{Fallocate, Place};
 use super::errors::{advice, kind_of};
-use super::names::{NAME_LEN, name_of};
+use super::names::write_path;
 use super::session::{FileSession, Opened, device_file};
 use super::{devices, errors};
 use crate::{CommitKind, Done, Op};
@@ -140,17 +140,22 @@ pub(super) fn options(session: &FileSession) -> FileOptions {
     }
 }
 
-/// The lane's name buffer, holding the object's name.
-pub(super) fn take_name(session: &FileSession, op: &Op) -> Result<Buffer, Fault> {
+/// The lane's name buffer.
+fn take_buffer(session: &FileSession, op: &Op) -> Buffer {
     let kept = session.lanes[op.lane as usize].name.take();
     // It is gone when the lane's last operation timed out: the kernel still owns it then.
-    let mut buffer = kept.unwrap_or_else(|| session.reactor.buffer(reactor::NAME_BUFFER));
+    kept.unwrap_or_else(|| session.reactor.buffer(reactor::NAME_BUFFER))
+}
+
+/// The lane's name buffer, holding the object's name.
+pub(super) fn take_name(session: &FileSession, op: &Op) -> Result<Buffer, Fault> {
+    let mut buffer = take_buffer(session, op);
     if let Place::Named(named) = &session.config.place {
         named.write_path(op.object, &mut buffer)?;
         return Ok(buffer);
     }
-    buffer[..NAME_LEN].copy_from_slice(&name_of(op.object));
-    buffer[NAME_LEN] = 0;
+    let len = write_path(&session.config.tree, op.object, &mut buffer);
+    buffer[len] = 0;
     Ok(buffer)
 }
 
@@ -360,7 +365,8 @@ pub(super) async fn remove(session: &FileSession, op: &Op) -> Result<Done, Fault
     Ok(Done { rpcs: 1, ..Done::default() })
 }
 
-/// Fetches one page of our directory: continues where the lane's last one ended, and restarts after the end.
+/// Fetches one page of a directory: continues where the lane's last one ended. After the end it restarts; in a tree, it
+/// continues with the next leaf.
 pub(super) async fn list(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let Opened::Directory { directory, .. } = &session.opened else {
         return Err(Fault::new(ErrorKind::Rejected, "a device is not listed"));
@@ -369,15 +375,35 @@ pub(super) async fn list(session: &FileSession, op: &Op) -> Result<Done, Fault> 
     let kept = lane.listing.borrow_mut().take();
     let listing = match kept {
         Some(listing) => listing,
-        None => directory.open_listing().await.map_err(|e| refused(session, op, &e))?,
+        None => open_listing(session, op, directory).await?,
     };
     let (count, buffer) = listing.entries(session.buffers.take(LISTING_BYTES)).await;
     session.buffers.put(buffer);
     if count.map_err(|e| refused(session, op, &e))? == 0 {
+        let leaves = session.config.tree.leaves();
+        if leaves > 1 {
+            lane.leaf.set((lane.leaf.get() + 1) % leaves);
+            return Ok(Done { rpcs: 1, ..Done::default() });
+        }
         listing.rewind();
     }
     *lane.listing.borrow_mut() = Some(listing);
     Ok(Done { rpcs: 1, ..Done::default() })
+}
+
+/// Opens our directory, or the lane's current leaf of the tree.
+async fn open_listing(session: &FileSession, op: &Op, directory: &Directory) -> Result<File, Fault> {
+    let tree = &session.config.tree;
+    if tree.is_flat() {
+        return directory.open_listing().await.map_err(|e| refused(session, op, &e));
+    }
+    let lane = &session.lanes[op.lane as usize];
+    let mut name = take_buffer(session, op);
+    let len = tree.write_leaf(lane.leaf.get(), &mut name);
+    name[len] = 0;
+    let (listing, name) = directory.open_file(name, FileOptions::default()).await;
+    lane.name.set(Some(name));
+    listing.map_err(|e| refused(session, op, &e))
 }
 
 pub(super) async fn trim(session: &FileSession, op: &Op) -> Result<Done, Fault> {

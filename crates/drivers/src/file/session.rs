@@ -32,6 +32,8 @@ pub(super) struct Lane {
     pub(super) name: Cell<Option<Buffer>>,
     /// The directory, at this lane's position in the listing.
     pub(super) listing: RefCell<Option<File>>,
+    /// The leaf of the tree that it lists.
+    pub(super) leaf: Cell<u32>,
     /// What it has opened and not closed yet.
     pub(super) descriptor: Cell<Option<OwnedFd>>,
 }
@@ -80,14 +82,17 @@ impl FileSession {
             Place::Named(named) => (named::open(reactor, &config, named)?, None),
         };
         let lanes = context.lanes.max(1) as usize;
-        let lane = || {
+        // Lanes begin to list in different leaves.
+        let first = u64::from(context.worker) * lanes as u64;
+        let lane = |lane: usize| {
             let name = Cell::new(Some(reactor.buffer(NAME_BUFFER)));
-            Lane { name, ..Lane::default() }
+            let leaf = (first + lane as u64) % u64::from(config.tree.leaves());
+            Lane { name, leaf: Cell::new(leaf as u32), ..Lane::default() }
         };
         Ok(Self {
             reactor: reactor.clone(),
             opened,
-            lanes: std::iter::repeat_with(lane).take(lanes).collect(),
+            lanes: (0..lanes).map(lane).collect(),
             buffers: Buffers::new(reactor, config.registered, lanes),
             payload: context.payload,
             verify: context.sink == Sink::Verify,

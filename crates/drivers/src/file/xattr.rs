@@ -21,7 +21,7 @@ use crate::{Done, DriverError, Op};
 const ATTRIBUTE: &CStr = c"user.manometer";
 const VALUE_LEN: usize = 2 * NAME_LEN;
 
-/// The operation's file, and the lane's buffer with the object's number.
+/// The operation's file, and the lane's buffer.
 async fn file_and_name(session: &FileSession, op: &Op) -> Result<(File, Buffer), Fault> {
     if !matches!(session.config.place, Place::Directory(_)) {
         return Err(Fault::new(ErrorKind::Rejected, "only files with numbers have attributes"));
@@ -41,6 +41,7 @@ const DONE: Done = Done { bytes: 0, rpcs: 1, retries: 0, first_byte_ns: None };
 
 pub(super) async fn set(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (file, mut value) = file_and_name(session, op).await?;
+    value[..NAME_LEN].copy_from_slice(&name_of(op.object));
     value[NAME_LEN..VALUE_LEN].copy_from_slice(&name_of(session.reactor.now()));
     let (set, value) = file.set_xattr(ATTRIBUTE, value, VALUE_LEN).await;
     give_back(session, op, value);

@@ -4,6 +4,7 @@ use std::fs;
 
 use drivers::Sink;
 use drivers::file::{FileConfig, FileDriver, Place};
+use drivers::tree::{DirectoryTree, TreeLayout};
 use metrics::{ErrorKind, OpKind};
 use reactor::{BackendChoice, Reactor};
 
@@ -63,6 +64,59 @@ fn what_is_not_ours_stays() {
     fs::remove_file(path.join("guest")).unwrap();
     assert_eq!(driver.remove_all().unwrap(), 0);
     assert!(!path.exists());
+}
+
+#[test]
+fn a_tree_is_removed_by_its_mark_alone_except_what_is_not_ours() {
+    let place = place();
+    let path = directory(place.path());
+    let tree = DirectoryTree::new(2, 3, TreeLayout::Hashed).unwrap();
+    let ours = driver(Place::Directory(path.clone()), |config| config.tree = tree);
+    ours.prepare().unwrap();
+    ours.adopt().unwrap();
+    // Neither in the tree by its name, nor below a link.
+    let elsewhere = place.path().join("elsewhere");
+    fs::create_dir_all(path.join("03/00")).unwrap();
+    fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, path.join("02/01/00")).unwrap();
+    let strangers = [path.join("03/00"), elsewhere, path.join("00")].map(|at| at.join(format!("{:016x}", 1)));
+    strangers.iter().for_each(|file| fs::write(file, "precious").unwrap());
+    fs::write(path.join(tree.path_of(1)), "ours").unwrap();
+    assert_eq!(ours.files().unwrap(), [(1, 4)]);
+    // As clean-up after a crash does, which knows the path only.
+    let later = driver(Place::Directory(path.clone()), |_| {});
+    let refused = later.adopt().unwrap_err();
+    assert!(refused.detail.contains("depth 2, directories 3, layout hashed"), "{refused}");
+    let refused = later.remove_all().unwrap_err();
+    assert!(refused.detail.contains("files that are not ours"), "{refused}");
+    assert!(strangers.iter().all(|file| file.exists()) && !path.join(tree.path_of(1)).exists());
+    assert!(path.join("02/01/00").is_symlink() && !path.join("01").exists());
+    fs::remove_dir_all(path.join("03")).unwrap();
+    fs::remove_file(path.join("02/01/00")).unwrap();
+    fs::remove_file(&strangers[2]).unwrap();
+    // A tree that is only in part there.
+    assert_eq!(later.remove_all().unwrap(), 0);
+    assert!(!path.exists());
+}
+
+#[test]
+fn lists_go_through_all_leaves() {
+    let place = place();
+    let tree = DirectoryTree::new(1, 4, TreeLayout::Hashed).unwrap();
+    let driver = driver(Place::Directory(directory(place.path())), |config| config.tree = tree);
+    driver.prepare().unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
+    let session = connect(&reactor, &driver, Sink::Buffer).unwrap();
+    // Two pages for each leaf: its entries, and the end. Then a leaf that is gone is noticed.
+    for _ in 0..16 {
+        perform(&reactor, &session, &op(OpKind::List, 0, 0, 0)).unwrap();
+    }
+    fs::remove_dir(directory(place.path()).join("03")).unwrap();
+    for _ in 0..6 {
+        perform(&reactor, &session, &op(OpKind::List, 0, 0, 0)).unwrap();
+    }
+    let gone = perform(&reactor, &session, &op(OpKind::List, 0, 0, 0)).unwrap_err();
+    assert_eq!(gone.kind, ErrorKind::NotFound);
 }
 
 #[test]

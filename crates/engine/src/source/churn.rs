@@ -1,14 +1,12 @@
 //! What a lane of a mix creates and removes: its own ranges of numbers, used as queues.
 
-use drivers::numbers::{DIRECTORY, OWN, SYMLINK, is_directory, is_symlink};
+use drivers::numbers::{COUNT_BITS, DIRECTORY, LANE_BITS, OWN, SYMLINK, is_directory, is_symlink};
 use metrics::ErrorKind;
 
 use crate::data_set::Extent;
 
-/// Number of bits for counting within a lane.
-const COUNT_BITS: u32 = 37;
 /// Maximum number of lanes, over all workers, of a load that creates.
-pub(crate) const MAX_LANES: u64 = 1 << (61 - COUNT_BITS);
+pub(crate) const MAX_LANES: u64 = 1 << LANE_BITS;
 
 /// Everything that a lane created and has not removed.
 #[derive(Clone, Copy, Debug, Default)]

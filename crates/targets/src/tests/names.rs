@@ -87,6 +87,54 @@ fn names_in_a_directory_are_what_the_load_left() {
 }
 
 #[test]
+fn names_in_a_tree_are_in_the_directories_of_their_numbers() {
+    let (directory, _, run) = run();
+    let url = format!("file://{}", directory.path().display());
+    let workload = workload(&OPS);
+    for (layout, leaves) in [("hashed", 16), ("own", 16), ("shared", 1)] {
+        let more = if layout == "shared" { None } else { Some(("directories", "4")) };
+        let given: Vec<_> = [("depth", "2"), ("layout", layout)].into_iter().chain(more).collect();
+        let opened = open(&target(&url, &given), &workload, &options(&run)).unwrap();
+        let mixed = load(&opened, &workload);
+        let place = opened.directory().unwrap().to_owned();
+        let mut used = std::collections::BTreeSet::new();
+        for (object, _) in mixed.data_set.sizes() {
+            let path = opened.path_of(object).unwrap();
+            assert!(path.symlink_metadata().is_ok(), "{}", path.display());
+            if drivers::numbers::is_symlink(object) {
+                let text = std::fs::read_link(&path).unwrap();
+                assert!(path.parent().unwrap().join(text).parent().unwrap().is_dir());
+            }
+            used.insert(path.parent().unwrap().to_owned());
+        }
+        // The 8 lanes of layout own created everything.
+        assert_eq!(used.len(), if layout == "own" { 8 } else { leaves });
+        let mut items = 0;
+        assert!(opened.items(&mut |_, _| items += 1).unwrap());
+        assert_eq!(items, mixed.data_set.objects() + 8);
+        opened.cache(CacheControl::Invalidate);
+        opened.remove_all().unwrap();
+        assert!(!place.exists());
+    }
+    assert!(run.remaining().is_empty());
+}
+
+#[test]
+fn trees_that_cannot_be_are_refused() {
+    let (directory, _, run) = run();
+    let url = format!("file://{}", directory.path().display());
+    for (given, words) in [
+        (&[("directories", "4")][..], "directories: there are no levels"),
+        (&[("layout", "own")], "layout: there are no levels"),
+        (&[("depth", "1"), ("directories", "4"), ("layout", "shared")], "one per level"),
+        (&[("depth", "3"), ("directories", "256")], "use fewer"),
+    ] {
+        let refused = open(&target(&url, given), &workload(&OPS), &options(&run)).err().unwrap().to_string();
+        assert!(refused.contains(words) && !refused.contains('\n'), "{refused}");
+    }
+}
+
+#[test]
 fn names_on_an_export_are_what_the_load_left() {
     let (directory, _, run) = run();
     let array = Provisioned::start(directory.path());
