@@ -220,8 +220,14 @@ fn any_number_of_runs_and_single_cells_are_compared() {
     assert!(newest.stdout.contains("B is worse than A in 3 of 3"), "{}", newest.stdout);
     let cells = compare(&["last#1", "last#3"]);
     assert_eq!(cells.code, Some(0), "{}", cells.stderr);
-    assert!(cells.stdout.contains(" →"), "{}", cells.stdout);
+    assert!(cells.stdout.contains("→"), "{}", cells.stdout);
     wrong(&compare(&["last#1", "last#9"]), &["\"last#9\"", "cells 1 to 3", "next: manometer show last"]);
+    let workloads = compare(&["last#randread", "last~1#randread"]);
+    assert_eq!(workloads.code, Some(0), "{}", workloads.stderr);
+    wrong(
+        &compare(&["last#1", "last#reed"]),
+        &["\"last#reed\"", "workloads randread", "next: manometer show last"],
+    );
     let alone = compare(&["--last", "1"]);
     assert!(alone.code == Some(2) && alone.stderr.contains("'--last <COUNT>'"), "{}", alone.stderr);
 }

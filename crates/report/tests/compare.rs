@@ -93,6 +93,23 @@ fn a_difference_between_single_runs_is_unconfirmed() {
 }
 
 #[test]
+fn from_three_times_as_much_on_a_difference_is_a_factor() {
+    let of = |factor: f64| {
+        let found =
+            RunComparison::of(&run("aaaaaaaa", &[1e9]), &run("bbbbbbbb", &[factor * 1e9]), &choice(0.0, &[]));
+        (found.summary.clone(), found.text(None))
+    };
+    let (summary, text) = of(2.9);
+    assert_eq!(summary, "B is better than A: +190 %");
+    assert!(text.contains("+190 % [+") && !text.contains("× "), "{text}");
+    let (summary, text) = of(41.7);
+    assert_eq!(summary, "B is better than A: × 41.7");
+    assert!(text.contains("× 41.7 [× 4") && text.contains(" to × 4"), "{text}");
+    let (summary, _) = of(1.0 / 41.7);
+    assert_eq!(summary, "B is worse than A: −97.6 %");
+}
+
+#[test]
 fn repetitions_of_a_point_are_one_sample() {
     let repeated = |id: &str, figures: &[f64]| {
         let mut document = run(id, figures);

@@ -1,5 +1,6 @@
 //! `manometer compare`: is the second run better, worse or the same?
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -31,8 +32,8 @@ use crate::results::{ResultsFile, WrongInput};
 /// wrong usage, no such run, or no cell in common; 3 an unconfirmed regression with --fail-on-regression.
 #[derive(Args, Debug)]
 pub struct CompareArguments {
-    /// The runs, the reference first: an id or the beginning of one, a name, `last`, `last~1`, FILE:RUN, or
-    /// one cell as RUN#CELL [default: `last~1 last`; with one run: that run and `last`; with --baseline:
+    /// The runs, the reference first: an id or the beginning of one, a name, `last`, `last~1`, FILE:RUN,
+    /// one cell as RUN#CELL, or a workload as RUN#WORKLOAD [default: `last~1 last`; with one run: that run and `last`; with --baseline:
     /// `last`]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
@@ -224,7 +225,8 @@ fn all(found: Vec<Result<Document>>) -> Result<Vec<Document>> {
     }
 }
 
-/// A run of the default results file, or of another one: `FILE:RUN`; `RUN#CELL` selects a single cell.
+/// A run of the default results file, or of another one: `FILE:RUN`; `RUN#CELL` selects a cell, `RUN#WORKLOAD`
+/// those of a workload.
 fn load(text: &str, file: &ResultsFile, whole: bool) -> Result<Document> {
     let (run, cell) = match text.rsplit_once('#') {
         Some((run, number)) => (run, Some(number)),
@@ -232,14 +234,32 @@ fn load(text: &str, file: &ResultsFile, whole: bool) -> Result<Document> {
     };
     let (store, run) = place(run, file)?;
     let mut document = document(&store, store.run(run)?, whole)?;
-    if let Some(number) = cell {
-        let there = document.cells.len();
-        let wanted = number.parse().ok().filter(|wanted| (1..=there).contains(wanted)).ok_or_else(|| {
-            WrongInput(format!("{text:?}: the run has cells 1 to {there}; next: manometer show {run}"))
-        })?;
-        document.cells = vec![document.cells.swap_remove(wanted - 1)];
+    if let Some(cell) = cell {
+        select(&mut document, cell)
+            .map_err(|why| WrongInput(format!("{text:?}: {why}; next: manometer show {run}")))?;
     }
     Ok(document)
+}
+
+/// Keeps one cell, by its number from 1, or the cells of a workload with all their repetitions, by its name.
+fn select(document: &mut Document, wanted: &str) -> Result<(), String> {
+    if let Ok(number) = wanted.parse::<usize>() {
+        let there = document.cells.len();
+        if !(1..=there).contains(&number) {
+            return Err(format!("the run has cells 1 to {there}"));
+        }
+        document.cells = vec![document.cells.swap_remove(number - 1)];
+        return Ok(());
+    }
+    let workload = |index: u32| document.planned(index).map(|planned| planned.workload_name.clone());
+    let names: Vec<Option<String>> = document.cells.iter().map(|cell| workload(cell.record.index)).collect();
+    if !names.iter().flatten().any(|name| name == wanted) {
+        let known: BTreeSet<&str> = names.iter().flatten().map(String::as_str).collect();
+        return Err(format!("the run has the workloads {}", Vec::from_iter(known).join(", ")));
+    }
+    let mut names = names.into_iter();
+    document.cells.retain(|_| names.next().flatten().as_deref() == Some(wanted));
+    Ok(())
 }
 
 fn document(store: &Store, run: RunRecord, whole: bool) -> Result<Document> {

@@ -127,16 +127,17 @@ fn row(n: usize, cell: &CellComparison) -> String {
         (Call::UnconfirmedBetter | Call::NoDifference | Call::NotComparable, _) => "badge none",
     };
     let steady = if cell.steady { "" } else { " <span class=\"badge warn\">not steady</span>" };
+    let write = text::notation(d);
     let interval = match d.high > 1e6 {
         true => "–".to_owned(),
-        false => format!("{} to {}", text::percent(d.low), text::percent(d.high)),
+        false => format!("{} to {}", write(d.low), write(d.high)),
     };
     format!(
         "<tr><th scope=\"row\">{}{steady}</th><td>{}</td><td>{}</td><td>{interval}</td>\
          <td><span class=\"{badge}\">{}</span></td><td>{}</td><td>{}</td><td>{}</td></tr>",
         escape(&cell.cell),
         escape(&cell.metric),
-        data(d.relative, "difference/relative", &text::percent(d.relative)),
+        data(d.relative, "difference/relative", &write(d.relative)),
         d.call,
         mean("a", &cell.a, cell.a_mean()),
         mean("b", &cell.b, cell.b_mean()),

@@ -231,7 +231,7 @@ impl RunSeries {
             let figure = figure.as_ref()?;
             let against = |difference: &Option<Difference>| match difference {
                 Some(one) if one.call == Call::NotComparable => one.call.to_string(),
-                Some(one) => format!("{} {}", text::percent(one.relative), one.call),
+                Some(one) => format!("{} {}", text::notation(one)(one.relative), one.call),
                 None => String::new(),
             };
             let unsteady = if figure.is_settled() { "" } else { " (not steady)" };

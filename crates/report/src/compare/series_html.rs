@@ -155,7 +155,7 @@ fn against(difference: &Option<Difference>, path: &str) -> String {
     format!(
         "<data value=\"{}\" data-path=\"{path}/relative\">{}</data> {}",
         difference.relative,
-        text::percent(difference.relative),
+        text::notation(difference)(difference.relative),
         difference.call
     )
 }

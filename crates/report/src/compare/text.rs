@@ -46,7 +46,7 @@ pub fn summary(cells: &[CellComparison], threshold: f64) -> String {
         (Call::UnconfirmedBetter, "B was better than A", "better but unconfirmed"),
     ] {
         let Some(most) = of_call(call).max_by(|a, b| size(a).total_cmp(&size(b))) else { continue };
-        let (count, change) = (of_call(call).count(), percent(most.difference.relative));
+        let (count, change) = (of_call(call).count(), notation(&most.difference)(most.difference.relative));
         let words = if parts.is_empty() { first } else { word };
         parts.push(match total {
             1 => format!("{words}: {change}"),
@@ -101,13 +101,28 @@ fn plain_percent(share: f64) -> String {
     format!("{text} %")
 }
 
+/// From this relative difference on, a change is stated as a factor: `× 41.7` is clearer than `+4070 %`.
+const AS_FACTOR: f64 = 2.0;
+
+/// How a difference and its bounds are written, in the same way: as shares, or as factors.
+pub fn notation(difference: &Difference) -> fn(f64) -> String {
+    if difference.relative >= AS_FACTOR { factor } else { percent }
+}
+
+/// `× 41.7` for a relative difference of 40.7.
+fn factor(share: f64) -> String {
+    let value = 1.0 + share;
+    if value.is_finite() && value < 1e6 { format!("× {}", digits(value, 3)) } else { "?".into() }
+}
+
 /// The difference with its interval.
 pub fn difference(cell: &CellComparison) -> String {
     let d = &cell.difference;
+    let write = notation(d);
     if d.high > 1e6 {
-        return format!("{} [no interval]", percent(d.relative));
+        return format!("{} [no interval]", write(d.relative));
     }
-    format!("{} [{} to {}]", percent(d.relative), percent(d.low), percent(d.high))
+    format!("{} [{} to {}]", write(d.relative), write(d.low), write(d.high))
 }
 
 /// A p-value with as many digits as are meaningful.
