@@ -101,6 +101,7 @@ impl CellMeasure {
             fleet: None,
             paths: self.paths,
             limit: None,
+            mount_rpcs: None,
         }
     }
 }

@@ -32,6 +32,8 @@ mod job_outcome;
 mod limits;
 mod matrix;
 mod measure;
+mod mount_rpcs;
+mod mountstats;
 pub mod network_baseline;
 pub mod op_logs;
 mod open_requests;

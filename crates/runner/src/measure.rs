@@ -8,13 +8,14 @@ use fleet::probe::{CoreLoad, core_loads};
 use fleet::{HostGroupResult, PartResult, StageRequest, StageTask};
 use host::load;
 use stats::{Decision, Floors, Monitor, SteadyOutcome, WindowFigures};
-use store::{HostResult, OpenLoop, StageRecord};
+use store::{HostResult, MountRpcs, OpenLoop, StageRecord};
 
 use super::cell_run::CellRun;
 use super::context::{CellFailure, CellStage};
 use super::hosts;
 use super::job;
 use super::limits;
+use super::mount_rpcs::RpcWatch;
 use super::recorder::MeasuredSpan;
 use super::samples::{HostSamplers, Sampler};
 use crate::bottleneck::HostEvidence;
@@ -47,6 +48,8 @@ pub struct Measured {
     pub samples: Samples,
     /// The same for each host of a fleet, by host number.
     pub host_samples: BTreeMap<usize, Samples>,
+    /// What the mount of the files sent meanwhile.
+    pub mount_rpcs: Option<MountRpcs>,
     /// A signal ended it.
     pub interrupted: bool,
 }
@@ -135,6 +138,7 @@ impl CellRun<'_> {
             group: Some(group),
             ..CellStage::new(cell, site, stages::MEASURE, request)
         };
+        let watch = RpcWatch::start(context, site);
         let result = context.stage(stage, &mut |interval, model| {
             began = true;
             // Intervals that arrive after the decision are kept but not judged.
@@ -156,6 +160,11 @@ impl CellRun<'_> {
             }
             decided
         });
+        // Read at once: what is done to the mount from here on is not the measurement's.
+        let mount_rpcs = match (&watch, &result) {
+            (Some(watch), Ok(result)) => watch.sent(&result.whole),
+            _ => None,
+        };
         let logged = logs.map_or(Ok(Vec::new()), CellLogs::finish);
         let HostGroupResult { whole: result, parts, start_skew_ns, skew_uncertainty_ns } = result?;
         logged.map_err(|error| CellFailure::Failed(format!("the job's logs cannot be written: {error}")))?;
@@ -173,6 +182,12 @@ impl CellRun<'_> {
             steady.reached = true;
             steady.reason = "the job ended when it had moved its amount of data".to_owned();
             steady.criteria.clear();
+        }
+        if let (Some(watch), None) = (&watch, &mount_rpcs) {
+            let mount = watch.mount();
+            let text =
+                format!("the RPCs of {mount} were not counted: it was mounted again during the measurement");
+            context.remark(cell, "warning", &text);
         }
         let (figures, window) =
             context.recorder().figures(cell.index, trial, steady.window, Some(&steady))?;
@@ -196,6 +211,7 @@ impl CellRun<'_> {
             witness,
             samples,
             host_samples,
+            mount_rpcs,
             interrupted,
         })
     }

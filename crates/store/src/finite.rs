@@ -72,6 +72,10 @@ pub(crate) fn finite(result: &CellResult) -> CellResult {
     if let Some(limit) = &mut result.limit {
         limit.share.iter_mut().for_each(number);
     }
+    for count in result.mount_rpcs.iter_mut().flat_map(|mount_rpcs| &mut mount_rpcs.procedures) {
+        number(&mut count.calls_per_op);
+        number(&mut count.mean_ns);
+    }
     for host in &mut result.hosts {
         op(&mut host.total);
         host.ops.iter_mut().for_each(op);

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use stats::{OpSummary, SteadyOutcome};
 
 use crate::fleet::{FleetFigures, HostRecord, HostResult};
+use crate::mount_rpcs::MountRpcs;
 
 /// Environment fact that names the command behind a run without an experiment.
 pub const MADE_BY: &str = "manometer.made-by";
@@ -134,6 +135,9 @@ pub struct CellResult {
     /// What limited it, with the evidence and what to try next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Box<stats::limit::Bottleneck>>,
+    /// What the NFS mount of a `file:` target sent during the measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mount_rpcs: Option<MountRpcs>,
 }
 
 /// How well a schedule was kept.

@@ -61,6 +61,18 @@ pub fn with_later_fields(mut run: Value) -> Value {
         max_ns: calls.max_ns,
     };
     run["cells"][0]["result"]["total"]["procedures"] = json!([summary]);
+    run["cells"][0]["result"]["mount_rpcs"] = serde_json::json!({
+        "mount": "/mnt/data",
+        "operations": 1000,
+        "procedures": [{
+            "server": "filer",
+            "procedure": "OPEN",
+            "calls": 1000,
+            "calls_per_op": 1.0,
+            "errors": 2,
+            "mean_ns": 1.5e6,
+        }],
+    });
     let limit = &mut run["cells"][0]["result"]["limit"];
     let mut finding: stats::limit::Bottleneck = serde_json::from_value(limit.clone()).unwrap();
     finding.doubts = vec!["other programs use eth0: 0.9 of 1.2 GB/s are not this load's".to_owned()];

@@ -7,7 +7,7 @@ use stats::limit::{Bottleneck, Bound, Cause, Confidence, EvidenceRow, HostFindin
 use stats::{LinkFacts, NetworkLink, NetworkMatrix};
 use store::{
     Baseline, BaselineContent, CellRecord, CellResult, Environment, FleetFigures, HostClock, HostRecord,
-    HostResult, LostHost, RunRecord, State, Validity,
+    HostResult, LostHost, MountRpcs, RpcCount, RunRecord, State, Validity,
 };
 
 use super::{cells, estimate, interval, moment, op_result, result, run};
@@ -52,8 +52,23 @@ pub fn fleet_result() -> CellResult {
         hosts,
         paths: vec![path()],
         limit: Some(Box::new(limit())),
+        mount_rpcs: Some(mount_rpcs()),
         ..result(Validity::Valid)
     }
+}
+
+/// What a mount sent.
+fn mount_rpcs() -> MountRpcs {
+    let count = |procedure: &str, calls: u64, errors| RpcCount {
+        server: "filer".into(),
+        procedure: procedure.into(),
+        calls,
+        calls_per_op: calls as f64 / 1000.0,
+        errors,
+        mean_ns: 1.5e6,
+    };
+    let procedures = vec![count("OPEN", 1000, Some(2)), count("LOOKUP", 20, None)];
+    MountRpcs { mount: "/mnt/data".into(), operations: 1000, procedures }
 }
 
 /// A network matrix in which one link could not be measured.
