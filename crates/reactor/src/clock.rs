@@ -43,10 +43,8 @@ impl Scale {
             return kernel_only;
         }
         let (first_ticks, first_ns) = counter::paired_reading();
-        // 20 ms apart, with each reading accurate to about 50 ns: at worst 5 parts per million.
-        while monotonic_ns() < first_ns + 20_000_000 {
-            std::hint::spin_loop();
-        }
+        // At least 20 ms apart, with each reading accurate to about 50 ns: at worst 5 parts per million.
+        std::thread::sleep(std::time::Duration::from_millis(20));
         let (last_ticks, last_ns) = counter::paired_reading();
         let (ticks, ns) = (last_ticks.wrapping_sub(first_ticks), last_ns - first_ns);
         if ticks == 0 || ticks > u64::from(u32::MAX) {
