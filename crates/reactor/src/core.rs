@@ -137,6 +137,12 @@ impl Inner {
         self.ready.borrow_mut().push_back(task);
     }
 
+    /// How many tasks are ready besides the running one.
+    #[inline]
+    pub(crate) fn others_ready(&self) -> usize {
+        self.ready.borrow().len()
+    }
+
     /// Whether the running task has done enough without waiting and should yield.
     pub(crate) fn should_yield(&self) -> bool {
         self.should_yield_after(1)

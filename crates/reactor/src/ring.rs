@@ -81,6 +81,12 @@ impl Ring {
         self.in_flight.get()
     }
 
+    /// Operations queued for the next submission.
+    #[inline]
+    pub(crate) fn queued(&self) -> u32 {
+        self.queued.get()
+    }
+
     /// Queues an operation.
     ///
     /// # Errors

@@ -374,3 +374,42 @@ fn a_closed_descriptor_is_free_again() {
         });
     });
 }
+
+/// Alone, a cached read is a system call; with several ready at once, they share a submission. Both bring the same bytes.
+#[test]
+fn cached_reads_bring_the_same_bytes_alone_and_together() {
+    const BLOCKS: u64 = 64;
+    const BLOCK: usize = 4096;
+    on_all(|reactor, place| {
+        let file = reactor.block_on(async {
+            let directory = reactor.directory(place).unwrap();
+            let (file, _) = directory.open_file(name(reactor, "cached"), NEW).await;
+            let file = file.unwrap();
+            for block in 0..BLOCKS {
+                let mut buffer = reactor.buffer(BLOCK);
+                buffer.fill(block as u8 + 1);
+                let (written, _) = file.write_at(buffer, 0..BLOCK, block * BLOCK as u64).await;
+                assert_eq!(written.unwrap(), BLOCK);
+            }
+            file
+        });
+        for lanes in [1, 2, 3, 4, 5, 32_u64] {
+            let seen = Cell::new(0);
+            let lane = async |lane: u64| {
+                let mut buffer = reactor.registered_buffer(BLOCK);
+                for block in (lane..BLOCKS).step_by(lanes as usize) {
+                    let read;
+                    (read, buffer) = file.read_at(buffer, 0..BLOCK, block * BLOCK as u64).await;
+                    assert_eq!(read.unwrap(), BLOCK);
+                    assert!(
+                        buffer.iter().all(|byte| *byte == block as u8 + 1),
+                        "{lanes} lanes, block {block}"
+                    );
+                    seen.set(seen.get() + 1);
+                }
+            };
+            let left = reactor.run_lanes((0..lanes).map(lane).collect(), std::future::pending::<()>());
+            assert_eq!((left, seen.get()), (0, BLOCKS));
+        }
+    });
+}
