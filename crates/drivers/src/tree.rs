@@ -81,11 +81,13 @@ pub struct DirectoryTree {
     directories: u32,
     layout: TreeLayout,
     leaves: u32,
+    /// Directories of all levels above the last.
+    above: u32,
 }
 
 impl Default for DirectoryTree {
     fn default() -> Self {
-        Self { depth: 0, directories: 1, layout: TreeLayout::Hashed, leaves: 1 }
+        Self { depth: 0, directories: 1, layout: TreeLayout::Hashed, leaves: 1, above: 0 }
     }
 }
 
@@ -107,7 +109,8 @@ impl DirectoryTree {
         let directories = if layout == TreeLayout::Shared { 1 } else { directories };
         let leaves = directories.checked_pow(depth).filter(|leaves| *leaves <= MAX_LEAVES);
         let leaves = leaves.ok_or(TreeError::Leaves(depth, directories))?;
-        Ok(Self { depth, directories, layout, leaves })
+        let above = (1..depth).map(|level| directories.pow(level)).sum();
+        Ok(Self { depth, directories, layout, leaves, above })
     }
 
     /// Whether there are no directories.
@@ -162,6 +165,35 @@ impl DirectoryTree {
         len
     }
 
+    /// The directories from the first level down to a leaf: the name of each, and its number among all in the tree,
+    /// below [`Self::all_directories`].
+    pub fn way_to(&self, leaf: u32) -> impl Iterator<Item = ([u8; 2], u32)> {
+        let mut path = [0; MAX_LEAF_LEN];
+        self.write_leaf(leaf, &mut path);
+        let Self { depth, directories, .. } = *self;
+        let (mut first, mut of_level, mut at) = (0, directories, 0);
+        (0..depth as usize).map(move |level| {
+            let name = [path[level * LEVEL_LEN], path[level * LEVEL_LEN + 1]];
+            let digits = std::str::from_utf8(&name).expect("digits");
+            at = at * directories + u32::from_str_radix(digits, 16).expect("digits");
+            let number = first + at;
+            first += of_level;
+            of_level = of_level.saturating_mul(directories);
+            (name, number)
+        })
+    }
+
+    /// Number of a leaf among all directories, as [`Self::way_to`] counts them.
+    #[inline]
+    pub fn number_of_leaf(&self, leaf: u32) -> u32 {
+        self.above + leaf
+    }
+
+    /// Number of directories of all levels.
+    pub fn all_directories(&self) -> u32 {
+        if self.is_flat() { 0 } else { self.above + self.leaves }
+    }
+
     /// The path of an object's file. Allocates.
     pub fn path_of(&self, object: u64) -> PathBuf {
         let mut leaf = [0; MAX_LEAF_LEN];
@@ -175,6 +207,11 @@ impl DirectoryTree {
         let number = std::str::from_utf8(name).ok().and_then(|text| u32::from_str_radix(text, 16).ok());
         digits && number.is_some_and(|number| number < self.directories)
     }
+}
+
+/// The name of directory `number` of a level.
+pub(crate) fn directory_name(number: u32) -> String {
+    format!("{number:02x}")
 }
 
 /// Spreads numbers over 64 bits (the finalizer of SplitMix64; Steele, Lea, Flood 2014).
@@ -243,6 +280,29 @@ mod tests {
             !DirectoryTree::default().names_directory(b"+0")
                 && !DirectoryTree::default().names_directory(b"0")
         );
+    }
+
+    #[test]
+    fn the_way_to_a_leaf_numbers_each_directory_once() {
+        for (depth, directories) in [(1, 256), (2, 16), (8, 4), (8, 1), (3, 7)] {
+            let tree = tree(depth, directories, TreeLayout::Hashed);
+            let mut seen = std::collections::BTreeMap::new();
+            for leaf in 0..tree.leaves() {
+                let mut path = Vec::new();
+                for (name, number) in tree.way_to(leaf) {
+                    path.extend(name);
+                    assert_eq!(seen.entry(number).or_insert_with(|| path.clone()), &path);
+                    path.push(b'/');
+                }
+                let mut buffer = [0; MAX_LEAF_LEN];
+                let len = tree.write_leaf(leaf, &mut buffer);
+                assert_eq!(path, buffer[..len]);
+                assert_eq!(tree.way_to(leaf).last().unwrap().1, tree.number_of_leaf(leaf));
+            }
+            assert!(seen.keys().copied().eq(0..tree.all_directories()));
+        }
+        assert_eq!(DirectoryTree::default().way_to(0).count(), 0);
+        assert_eq!(DirectoryTree::default().all_directories(), 0);
     }
 
     #[test]

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use drivers::DriverError;
 use drivers::file::{Fallocate, FileConfig, FileDriver, Place as Where, drop_caches};
-use drivers::tree::{DirectoryTree, TreeLayout};
 use experiment::{CacheControl, Cell, Job, SyntaxError, TargetKind, Workload};
 use metrics::{ErrorKind, OpChange, OpKind};
 use reactor::{BackendChoice as Backend, Durable};
@@ -20,13 +19,11 @@ use super::file_kinds::{BLOCK, FILE};
 use super::local_place::{self, LocalPlace};
 use super::place::{Entered, OwnPlace};
 use super::protocol::wrong;
+use super::tree::tree_of;
 use super::{
     ClearedFiles, FindingKind, FreeSpace, LaidOut, Look, OpenContext, OpenRequest, OpenTarget, Protocol,
     RemovalContext, RemoveLeftError, StageRunner, TargetError, file_by_name, file_job,
 };
-
-/// Directories per level of a tree, unless the options say otherwise.
-const USUAL_DIRECTORIES: u32 = 16;
 
 /// The protocol of `file:` or `block:`.
 pub(super) struct Files(&'static TargetKind);
@@ -96,7 +93,7 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
         xattrs: workload.does(|op| matches!(op, OpKind::Setxattr | OpKind::Getxattr)),
         fallocate: request.read("fallocate", fallocate)?.unwrap_or(usual.fallocate),
         file_bytes: workload.file_bytes(),
-        tree: tree(request)?,
+        tree: tree_of(request)?,
         trim: given.flag("trim").unwrap_or(usual.trim),
         durable: request.read("sync", durable)?.unwrap_or(usual.durable),
         open_files: match (workload.stream(), workload.user_files()) {
@@ -194,31 +191,6 @@ fn fallocate(text: &str) -> Result<Fallocate, SyntaxError> {
         "reserve" => Ok(Fallocate::Allocate),
         _ => Err(SyntaxError::Form("write none or reserve")),
     }
-}
-
-/// The tree of directories that the options ask for.
-fn tree(request: &OpenRequest<'_>) -> Result<DirectoryTree, TargetError> {
-    let OpenRequest { target, options: given, workload, .. } = *request;
-    let wrong = |problem: String| Err(TargetError::Input(format!("target {}: {problem}", target.name)));
-    let depth = given.number("depth").unwrap_or(0);
-    let (directories, layout) = (given.number("directories"), given.text("layout"));
-    if depth == 0 {
-        return match directories.map(|_| "directories").or(layout.map(|_| "layout")) {
-            Some(name) => {
-                wrong(format!("{name}: there are no levels of directories; add depth, or take it out"))
-            }
-            None => Ok(DirectoryTree::default()),
-        };
-    }
-    if workload.stream().is_some() || workload.user_files().is_some() {
-        return wrong("depth: files that are named have their own directories; take it out".to_owned());
-    }
-    let layout = request.read("layout", str::parse)?.unwrap_or_default();
-    if layout == TreeLayout::Shared && directories.is_some() {
-        return wrong("directories: layout shared has one per level; take it out".to_owned());
-    }
-    DirectoryTree::new(depth, directories.unwrap_or(USUAL_DIRECTORIES), layout)
-        .or_else(|error| wrong(format!("depth: {error}")))
 }
 
 fn durable(text: &str) -> Result<Durable, SyntaxError> {

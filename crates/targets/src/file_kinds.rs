@@ -1,7 +1,6 @@
 //! What `file:` and `block:` offer: their operations and options.
 
-use drivers::tree::{MAX_DEPTH, MAX_DIRECTORIES, TreeLayout};
-use experiment::OptionKind::{Choice, Count, Flag};
+use experiment::OptionKind::{Choice, Flag};
 use experiment::{OptionHelp, TargetKind, Transport, UrlForm};
 use metrics::OpKind::{
     Access, Append, Chmod, Close, Commit, Create, Getxattr, Link, List, Mkdir, Open, Overwrite,
@@ -9,7 +8,7 @@ use metrics::OpKind::{
     Truncate, TruncateOverwrite, Write, WriteFile,
 };
 
-use super::options::{DIRECTORY, ENGINE, IOPOLL, REGISTERED, SQPOLL, SYNC};
+use super::options::{DEPTH, DIRECTORIES, DIRECTORY, ENGINE, IOPOLL, LAYOUT, REGISTERED, SQPOLL, SYNC};
 
 const FILE_OPTIONS: &[OptionHelp] = &[
     DIRECTORY,
@@ -30,24 +29,9 @@ const FILE_OPTIONS: &[OptionHelp] = &[
         "reserve: space is reserved before files are filled (every byte is written all the same)",
     ),
     SYNC,
-    OptionHelp::new(
-        "depth",
-        Count { least: 0, most: MAX_DEPTH as u64 },
-        "0",
-        "levels of directories that files are spread over; 0 puts all in one; a kept directory needs the same tree",
-    ),
-    OptionHelp::new(
-        "directories",
-        Count { least: 1, most: MAX_DIRECTORIES as u64 },
-        "16",
-        "directories per level, with depth; at most 65,536 in the last level",
-    ),
-    OptionHelp::new(
-        "layout",
-        Choice(TreeLayout::NAMES),
-        "hashed",
-        "which directory holds a file, with depth: hashed by its number; own: each lane has its own; shared: one for all",
-    ),
+    DEPTH,
+    DIRECTORIES,
+    LAYOUT,
 ];
 
 const BLOCK_OPTIONS: &[OptionHelp] = &[

@@ -39,6 +39,7 @@ mod secrets;
 mod sim;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};

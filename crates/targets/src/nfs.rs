@@ -22,11 +22,14 @@ use super::engines::{self, JobEngines};
 use super::hosts::{address, host_and_port};
 use super::nfs_check;
 use super::nfs_place::{self, NfsPlace};
-use super::options::{ADDRESSES, AT_LEAST_ONE, DIRECTORY, NUMBER, PAIRING, PORT, SOURCE, USE_ADDRESSES};
+use super::options::{
+    ADDRESSES, AT_LEAST_ONE, DEPTH, DIRECTORIES, DIRECTORY, LAYOUT, NUMBER, PAIRING, PORT, SOURCE,
+    USE_ADDRESSES,
+};
 use super::paths::{named, shown};
 use super::place::{Entered, OwnPlace, PATIENCE};
-
 use super::protocol::wrong;
+use super::tree::tree_of;
 use super::{
     CheckTraits, ClearedFiles, FindingKind, FreeSpace, LaidOut, Look, OpenRequest, OpenTarget, Patience,
     Protocol, RemovalContext, RemoveLeftError, StageRunner, TargetError, kinds, paths,
@@ -56,6 +59,9 @@ const OPTIONS: &[OptionHelp] = &[
         "cached",
         "how operations find files: by handles that are known, or by a LOOKUP for each part of the path",
     ),
+    DEPTH,
+    DIRECTORIES,
+    LAYOUT,
     OptionHelp::new("uid", NUMBER, "0", "user ID of every call (AUTH_SYS)"),
     OptionHelp::new("gid", NUMBER, "0", "group ID of every call"),
     OptionHelp::new(
@@ -195,6 +201,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
             Some("each_component") => Lookup::EachComponent,
             _ => usual.lookup,
         },
+        tree: tree_of(request)?,
         read_size: given.number("read_size"),
         write_size: given.number("write_size"),
         more,
@@ -309,6 +316,7 @@ fn place_of(config: &NfsConfig) -> NfsPlace {
         portmap_port: config.portmap_port,
         uid: config.uid,
         gid: config.gid,
+        tree: config.tree,
     }
 }
 
@@ -338,6 +346,9 @@ impl OpenTarget for NfsTarget {
             ("uid", config.uid.to_string()),
             ("gid", config.gid.to_string()),
         ]);
+        if !config.tree.is_flat() {
+            facts.insert("tree".to_owned(), config.tree.to_string());
+        }
         if !config.more.is_empty() {
             let others = config.more.iter().map(|other| format!("{} {}", other.server, other.export));
             facts.insert("further addresses".to_owned(), others.collect::<Vec<_>>().join(", "));

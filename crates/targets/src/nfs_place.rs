@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use drivers::nfs::{NfsConfig, NfsDriver, NfsVersion};
+use drivers::tree::DirectoryTree;
 use provision::Container;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,6 +35,9 @@ pub struct NfsPlace {
     pub uid: u32,
     /// Group id of AUTH_SYS.
     pub gid: u32,
+    /// The tree of directories in ours: a removal enters no others.
+    #[serde(default, with = "super::tree", skip_serializing_if = "DirectoryTree::is_flat")]
+    pub tree: DirectoryTree,
 }
 
 /// A version of the protocol, as the journal records it.
@@ -105,6 +109,7 @@ pub(super) fn remove_left(place: &Value, cx: &mut RemovalContext<'_>) -> Result<
         portmap_port: place.portmap_port,
         uid: place.uid,
         gid: place.gid,
+        tree: place.tree,
         ..NfsConfig::new(place.server, place.export, place.directory)
     })?;
     cx.on_server(server, || driver.remove_all(PATIENCE))

@@ -1,5 +1,6 @@
 //! Options shared by several protocols.
 
+use drivers::tree::{MAX_DEPTH, MAX_DIRECTORIES, TreeLayout};
 use experiment::OptionHelp;
 use experiment::OptionKind::{Choice, Count, Flag, Text};
 
@@ -36,6 +37,25 @@ pub(super) const DIRECTORY: OptionHelp = OptionHelp::new(
     Text,
     "one of the run's own, removed at the end",
     "directory (or prefix) for data that stays and can be reused; it is never removed",
+);
+
+pub(super) const DEPTH: OptionHelp = OptionHelp::new(
+    "depth",
+    Count { least: 0, most: MAX_DEPTH as u64 },
+    "0",
+    "levels of directories that files are spread over; 0 puts all in one; a kept directory needs the same tree",
+);
+pub(super) const DIRECTORIES: OptionHelp = OptionHelp::new(
+    "directories",
+    Count { least: 1, most: MAX_DIRECTORIES as u64 },
+    "16",
+    "directories per level, with depth; at most 65,536 in the last level",
+);
+pub(super) const LAYOUT: OptionHelp = OptionHelp::new(
+    "layout",
+    Choice(TreeLayout::NAMES),
+    "hashed",
+    "which directory holds a file, with depth: hashed by its number; own: each lane has its own; shared: one for all",
 );
 
 pub(super) const SYNC: OptionHelp = OptionHelp::new(

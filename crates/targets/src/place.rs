@@ -168,6 +168,7 @@ mod tests {
             portmap_port: 111,
             uid: 0,
             gid: 0,
+            tree: drivers::tree::DirectoryTree::default(),
         });
         test(&run, &OwnPlace::own(&run, entry));
     }

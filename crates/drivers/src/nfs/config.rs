@@ -11,6 +11,7 @@ use wire::nfs4::Nfs4Status;
 use super::named::ExportFiles;
 use crate::DriverError;
 use crate::paths::{DataAddress, Paths};
+use crate::tree::DirectoryTree;
 
 /// Another source of the same data: another address of the server, or another server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +92,8 @@ pub struct NfsConfig {
     pub stable: bool,
     /// How operations get handles.
     pub lookup: Lookup,
+    /// Directories of the files with numbers, in `directory`.
+    pub tree: DirectoryTree,
     /// Maximum READ in bytes; when absent, the server's own limit (FSINFO), at most 1 MiB.
     pub read_size: Option<u32>,
     /// Maximum WRITE in bytes; default as for `read_size`.
@@ -122,6 +125,7 @@ impl NfsConfig {
             directory: directory.into(),
             stable: false,
             lookup: Lookup::Cached,
+            tree: DirectoryTree::default(),
             read_size: None,
             write_size: None,
             more: Vec::new(),
@@ -192,6 +196,9 @@ impl NfsConfig {
             return wrong(format!(
                 "directory \"{name}\": one name of at most 200 bytes, without \"/\", is needed"
             ));
+        }
+        if self.named.is_some() && !self.tree.is_flat() {
+            return wrong("only files with numbers are spread over a tree of directories".into());
         }
         if self.connections_per_worker == 0 {
             return wrong("connections per worker: at least 1 is needed".into());

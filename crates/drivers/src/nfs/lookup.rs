@@ -1,4 +1,4 @@
-//! Maps an operation's object to its file handle: names in our directory, or the paths of named files.
+//! Maps an operation's object to its file handle: names in our directory or its tree, or the paths of named files.
 
 use wire::nfs3::{DirArgs, FileHandle, Name, Status};
 
@@ -15,7 +15,7 @@ impl<'a> Operation<'a> {
         Ok(Opened { file, size, known: false })
     }
 
-    async fn find(&mut self, directory: FileHandle, name: &[u8]) -> Result<Found, Fault> {
+    pub(super) async fn find(&mut self, directory: FileHandle, name: &[u8]) -> Result<Found, Fault> {
         let place = DirArgs { directory, name: Name(name) };
         self.call(Lookup, &place).await
     }
@@ -24,7 +24,8 @@ impl<'a> Operation<'a> {
     pub(super) async fn place(&mut self) -> Result<(FileHandle, FileName<'a>), Fault> {
         let session = self.session;
         let Some(named) = &session.named else {
-            return Ok((self.own_directory().await?, FileName::numbered(self.op.object)));
+            let directory = self.directory_of(self.op.object).await?;
+            return Ok((directory, FileName::numbered(self.op.object)));
         };
         let mut path = LanePath::take(&session.lanes[self.op.lane as usize].path);
         named.write_path(self.op.object, &mut path.text);

@@ -1,29 +1,23 @@
-//! Work before and after the load: creating, listing and removing our directory.
+//! Work before and after the load: creating and listing our directory; [`remove`](super::remove) removes it.
 //!
 //! These block the calling thread on a small reactor of their own.
 
-use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use metrics::{ErrorKind, OpKind};
+use metrics::ErrorKind;
 use reactor::{BackendChoice, Reactor};
 use wire::nfs3::{
-    Attributes, CreateOk, DirArgs, FileHandle, MkdirArgs, Name, Procedure, ProcedureResult, ReadArgs, ReadOk,
-    ReaddirArgs, ReaddirOk, ReaddirplusArgs, ReaddirplusOk, SetAttributes, Status, Verifier, WccData,
+    Attributes, FileHandle, Name, Procedure, ProcedureResult, ReadArgs, ReadOk, ReaddirplusArgs,
+    ReaddirplusOk, Status,
 };
 use wire::xdr::Decode;
 
 use super::caller::Caller;
 use super::connection::LISTING_BYTES;
 use super::dial::{self, Opened, refused};
-use super::lane::{is_ours, name_of};
-use super::{NfsConfig, NfsDriver, NfsSession};
-use crate::numbers::is_directory;
-use crate::{Announce, DriverError, Op, Payload, Session, Sink, WorkerContext};
-
-/// Files removed concurrently.
-const REMOVERS: u32 = 32;
+use super::{NfsConfig, NfsDriver, remove, tree};
+use crate::{Announce, DriverError};
 
 /// Limits of a server, and the sizes used; in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +35,7 @@ pub struct ServerLimits {
 }
 
 impl NfsDriver {
-    /// Creates our directory in the export. No single reply may take longer than `limit`.
+    /// Creates our directory in the export, with its tree. No single reply may take longer than `limit`.
     ///
     /// # Errors
     /// When the export cannot be opened or written, and when the directory exists: it belongs to somebody else then.
@@ -56,19 +50,24 @@ impl NfsDriver {
     /// As [`Self::prepare`], and what `announce` returns: then MKDIR is not sent.
     pub fn prepare_announced(&self, limit: Duration, announce: Announce<'_>) -> Result<(), DriverError> {
         let reactor = open_reactor()?;
-        reactor.block_on(make_directory(&reactor, self.config(), limit, announce))
+        let config = self.config();
+        let ours = reactor.block_on(tree::make_ours(&reactor, config, limit, announce))?;
+        let made = reactor.block_on(tree::make_levels((&reactor, limit), config, ours));
+        made.map_err(|error| tree::unfinished(error, remove::remove_all(&reactor, config, limit)))
     }
 
     /// Checks that our directory exists, created by an earlier run or by the one being resumed. No single reply may
     /// take longer than `limit`.
     ///
     /// # Errors
-    /// When the export cannot be opened; kind `NotFound` when the directory does not exist.
+    /// When the export cannot be opened; kind `NotFound` when the directory does not exist, `Rejected` when it has another
+    /// tree.
     pub fn adopt(&self, limit: Duration) -> Result<(), DriverError> {
         let reactor = open_reactor()?;
         let config = self.config();
-        let (_, directory) = reactor.block_on(open_directory(&reactor, config, limit))?;
-        directory.map(drop).ok_or_else(|| dial::not_there(config))
+        let (mut opened, directory) = reactor.block_on(open_directory(&reactor, config, limit))?;
+        let directory = directory.ok_or_else(|| dial::not_there(config))?;
+        reactor.block_on(tree::check(&mut opened.caller, config, directory))
     }
 
     /// The first `len` bytes of a file, or all of a shorter one. No single reply may take longer than `limit`.
@@ -96,16 +95,17 @@ impl NfsDriver {
         })
     }
 
-    /// Removes our directory and the files in it that the driver created; returns their number. A missing directory is
+    /// Removes our directory, the files that the driver created in it or its tree, and the tree; returns the
+    /// number of files. A missing directory is
     /// no error. No single reply may take longer than `limit`.
     ///
     /// # Errors
     /// When the export cannot be opened, a file cannot be removed, or the directory holds anything else.
     pub fn remove_all(&self, limit: Duration) -> Result<u64, DriverError> {
-        remove_all(&open_reactor()?, self.config(), limit)
+        remove::remove_all(&open_reactor()?, self.config(), limit)
     }
 
-    /// Names and sizes of the files in our directory. No single reply may take longer than `limit`.
+    /// Names and sizes of the files in our directory and its tree. No single reply may take longer than `limit`.
     ///
     /// # Errors
     /// When the export cannot be opened or the directory does not exist.
@@ -134,36 +134,8 @@ pub(super) fn after(reactor: &Reactor, limit: Duration) -> u64 {
     reactor.now() + limit.as_nanos() as u64
 }
 
-async fn make_directory(
-    reactor: &Reactor,
-    config: &NfsConfig,
-    limit: Duration,
-    announce: Announce<'_>,
-) -> Result<(), DriverError> {
-    let Opened { mut caller, root, .. } = dial::open(reactor, config, 0, after(reactor, limit)).await?;
-    announce()?;
-    caller.set_deadline(after(reactor, limit));
-    let arguments = MkdirArgs {
-        place: DirArgs { directory: root, name: Name(config.directory.as_bytes()) },
-        attributes: SetAttributes { mode: Some(reactor::DIRECTORY_MODE), ..SetAttributes::default() },
-    };
-    match caller.ask::<CreateOk, WccData>(Procedure::Mkdir, &arguments).await? {
-        Ok(_) => Ok(()),
-        Err(Status::EXIST) => {
-            let text = format!(
-                "directory {} exists already in export {}: it is not ours, so nothing was touched; choose \
-                 another name or remove it",
-                config.directory,
-                config.label()
-            );
-            Err(DriverError::new(ErrorKind::AlreadyExists, text))
-        }
-        Err(status) => Err(refused(config, "MKDIR", status)),
-    }
-}
-
 /// Opens the export and finds our directory.
-async fn open_directory(
+pub(super) async fn open_directory(
     reactor: &Reactor,
     config: &NfsConfig,
     limit: Duration,
@@ -183,7 +155,7 @@ async fn beginning(
 ) -> Result<Vec<u8>, DriverError> {
     let path = match &config.named {
         Some(named) => named.path(object),
-        None => format!("{}/{}", config.directory, String::from_utf8_lossy(&name_of(object))),
+        None => format!("{}/{}", config.directory, config.tree.path_of(object).display()),
     };
     let mut opened = dial::open(reactor, config, 0, after(reactor, limit)).await?;
     let mut file = opened.root;
@@ -218,6 +190,22 @@ async fn list(
 ) -> Result<(), DriverError> {
     let (Opened { mut caller, .. }, directory) = open_directory(reactor, config, limit).await?;
     let Some(directory) = directory else { return Err(dial::not_there(config)) };
+    for leaf in 0..config.tree.leaves() {
+        caller.set_deadline(after(reactor, limit));
+        let leaf = tree::find(&mut caller, config, directory, leaf).await?;
+        let leaf = leaf.ok_or_else(|| tree::another(config))?;
+        list_directory((reactor, limit), &mut caller, config, leaf, visit).await?;
+    }
+    Ok(())
+}
+
+async fn list_directory(
+    (reactor, limit): (&Reactor, Duration),
+    caller: &mut Caller,
+    config: &NfsConfig,
+    directory: FileHandle,
+    visit: &mut dyn FnMut(&str, u64),
+) -> Result<(), DriverError> {
     let (mut cookie, mut verifier) = (0, [0; 8]);
     loop {
         caller.set_deadline(after(reactor, limit));
@@ -250,117 +238,4 @@ async fn list(
 
 fn is_dot(name: Name<'_>) -> bool {
     matches!(name.0, b"." | b"..")
-}
-
-fn remove_all(reactor: &Reactor, config: &NfsConfig, limit: Duration) -> Result<u64, DriverError> {
-    let (Opened { mut caller, root, .. }, directory) =
-        reactor.block_on(open_directory(reactor, config, limit))?;
-    let Some(directory) = directory else { return Ok(0) };
-    let context = WorkerContext {
-        worker: 0,
-        lanes: REMOVERS,
-        payload: Payload::new(0),
-        sink: Sink::Discard,
-        op_timeout: limit,
-        connect_timeout: limit,
-    };
-    let session = reactor.block_on(NfsSession::open(reactor, config, &context))?;
-    let mut removed = 0;
-    // Each page continues where the last one ended. Removing while listing may hide some names, so this repeats until a
-    // pass from the start finds nothing.
-    let (mut from, mut found_in_pass) = (None, false);
-    loop {
-        caller.set_deadline(after(reactor, limit));
-        let (objects, next) = reactor.block_on(page(&mut caller, config, directory, from))?;
-        found_in_pass |= !objects.is_empty();
-        removed += remove_objects(reactor, &session, &objects)?;
-        from = next;
-        if from.is_none() && !std::mem::take(&mut found_in_pass) {
-            break;
-        }
-    }
-    caller.set_deadline(after(reactor, limit));
-    reactor.block_on(remove_directory(&mut caller, config, root))?;
-    Ok(removed)
-}
-
-/// Where a listing continues.
-type Next = Option<(u64, Verifier)>;
-
-/// Our files on the next page of the directory, and where to continue.
-async fn page(
-    caller: &mut Caller,
-    config: &NfsConfig,
-    directory: FileHandle,
-    from: Next,
-) -> Result<(Vec<u64>, Next), DriverError> {
-    let (cookie, verifier) = from.unwrap_or_default();
-    let arguments = ReaddirArgs { directory, cookie, verifier, count: LISTING_BYTES };
-    let mut objects = Vec::new();
-    let page = caller
-        .ask_with(Procedure::Readdir, &arguments, |from| {
-            let outcome = ProcedureResult::<ReaddirOk, Option<Attributes>>::decode(from)?;
-            Ok(outcome.map(|ok| {
-                objects.extend(ok.entries.iter().filter_map(|entry| object_of(entry.name)));
-                ok.entries.last().filter(|_| !ok.eof).map(|entry| (entry.cookie, ok.verifier))
-            }))
-        })
-        .await?;
-    match page {
-        Ok(next) => Ok((objects, next)),
-        Err(Status::BAD_COOKIE) if from.is_some() => Ok((objects, None)),
-        Err(status) => Err(refused(config, "READDIR", status)),
-    }
-}
-
-async fn remove_directory(
-    caller: &mut Caller,
-    config: &NfsConfig,
-    root: FileHandle,
-) -> Result<(), DriverError> {
-    let place = DirArgs { directory: root, name: Name(config.directory.as_bytes()) };
-    match caller.ask::<WccData, WccData>(Procedure::Rmdir, &place).await? {
-        Ok(_) | Err(Status::NOENT) => Ok(()),
-        Err(Status::NOTEMPTY | Status::EXIST) => {
-            let text = format!(
-                "directory {} in export {} holds files that are not ours and was left with them: remove them \
-                 by hand",
-                config.directory,
-                config.label()
-            );
-            Err(DriverError::new(ErrorKind::AlreadyExists, text))
-        }
-        Err(status) => Err(refused(config, "RMDIR", status)),
-    }
-}
-
-/// The object of a file that the driver created.
-fn object_of(name: Name<'_>) -> Option<u64> {
-    let text = std::str::from_utf8(name.0).ok().filter(|_| is_ours(name.0))?;
-    u64::from_str_radix(text, 16).ok()
-}
-
-/// Removes files, many at a time; returns their number.
-fn remove_objects(reactor: &Reactor, session: &NfsSession, objects: &[u64]) -> Result<u64, DriverError> {
-    let next = Cell::new(0);
-    let removed = Cell::new(0);
-    let failure = RefCell::new(None);
-    let remover = async |lane: u32| {
-        while let Some(&object) = objects.get(next.get()) {
-            next.set(next.get() + 1);
-            let kind = if is_directory(object) { OpKind::Rmdir } else { OpKind::Remove };
-            let op = Op::new(kind, lane, object);
-            match session.perform(&op).await {
-                Ok(_) => removed.set(removed.get() + 1),
-                Err(e) if e.kind == ErrorKind::NotFound => {}
-                Err(e) => {
-                    next.set(objects.len());
-                    failure.borrow_mut().get_or_insert(DriverError::new(e.kind, e.detail));
-                }
-            }
-        }
-    };
-    let lanes = (0..REMOVERS).map(&remover).collect();
-    reactor.run_lanes(lanes, std::future::pending::<()>());
-    failure.into_inner().map_or(Ok(removed.get()), Err)
 }

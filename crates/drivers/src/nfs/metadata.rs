@@ -9,9 +9,24 @@ use wire::nfs3::{
 use super::calls::{Access, Call, Link, Mkdir, Readlink, Rename, Rmdir, Setattr, Symlink};
 use super::lane::name_of;
 use super::operation::{Fault, Operation};
+use crate::tree::{DirectoryTree, MAX_DEPTH, MAX_LEAF_LEN};
 
 /// What an access asks for, as a client does before it opens a file for reading and writing.
 const READ_AND_WRITE: u32 = AccessArgs::READ | AccessArgs::MODIFY | AccessArgs::EXTEND;
+
+/// Maximum length of a symbolic link's text: up to our directory, down to a leaf, and a name.
+const MAX_TARGET_LEN: usize = MAX_DEPTH as usize * UP.len() + MAX_LEAF_LEN + 16;
+const UP: &[u8; 3] = b"../";
+
+/// Writes the text of a symbolic link to an object's file, which is relative to the link's own directory; returns its
+/// length.
+fn write_target(tree: &DirectoryTree, object: u64, buffer: &mut [u8; MAX_TARGET_LEN]) -> usize {
+    let up = tree.depth() as usize * UP.len();
+    buffer[..up].as_chunks_mut().0.fill(*UP);
+    let at = up + tree.write_leaf(tree.leaf_of(object), &mut buffer[up..]);
+    buffer[at..at + 16].copy_from_slice(&name_of(object));
+    at + 16
+}
 
 impl Operation<'_> {
     pub(super) async fn access(&mut self) -> Result<(), Fault> {
@@ -43,8 +58,12 @@ impl Operation<'_> {
 
     pub(super) async fn rename(&mut self) -> Result<(), Fault> {
         let (from, to) = (name_of(self.op.object), name_of(self.op.other));
-        let directory = self.own_directory().await?;
-        let place = |name| DirArgs { directory, name: Name(name) };
+        let tree = &self.session.leaves.tree;
+        let stays = tree.leaf_of(self.op.object) == tree.leaf_of(self.op.other);
+        let directory = self.directory_of(self.op.object).await?;
+        let from = DirArgs { directory, name: Name(&from) };
+        let directory = if stays { directory } else { self.directory_of(self.op.other).await? };
+        let to = DirArgs { directory, name: Name(&to) };
         let known = {
             let mut handles = self.session.handles.borrow_mut();
             let known = handles.get(self.op.object);
@@ -52,7 +71,7 @@ impl Operation<'_> {
             handles.forget(self.op.other);
             known
         };
-        let arguments = RenameArgs { from: place(&from), to: place(&to) };
+        let arguments = RenameArgs { from, to };
         // Renamed by an earlier transmission, whose reply was lost.
         self.once(Rename, &arguments, Status::NOENT).await?;
         if let Some(file) = known {
@@ -64,15 +83,18 @@ impl Operation<'_> {
     pub(super) async fn link(&mut self) -> Result<(), Fault> {
         let name = name_of(self.op.other);
         let file = self.open().await?.file;
-        let directory = self.own_directory().await?;
+        let directory = self.directory_of(self.op.other).await?;
         let arguments = LinkArgs { file, link: DirArgs { directory, name: Name(&name) } };
         self.once(Link, &arguments, Status::EXIST).await
     }
 
     pub(super) async fn symlink(&mut self) -> Result<(), Fault> {
-        let (name, target) = (name_of(self.op.object), name_of(self.op.other));
-        let place = DirArgs { directory: self.own_directory().await?, name: Name(&name) };
-        let arguments = SymlinkArgs { place, attributes: SetAttributes::default(), target: Path(&target) };
+        let name = name_of(self.op.object);
+        let (mut target, tree) = ([0; MAX_TARGET_LEN], &self.session.leaves.tree);
+        let len = write_target(tree, self.op.other, &mut target);
+        let place = DirArgs { directory: self.directory_of(self.op.object).await?, name: Name(&name) };
+        let target = Path(&target[..len]);
+        let arguments = SymlinkArgs { place, attributes: SetAttributes::default(), target };
         self.once(Symlink, &arguments, Status::EXIST).await
     }
 
@@ -83,14 +105,14 @@ impl Operation<'_> {
 
     pub(super) async fn mkdir(&mut self) -> Result<(), Fault> {
         let name = name_of(self.op.object);
-        let place = DirArgs { directory: self.own_directory().await?, name: Name(&name) };
+        let place = DirArgs { directory: self.directory_of(self.op.object).await?, name: Name(&name) };
         let attributes = SetAttributes { mode: Some(DIRECTORY_MODE), ..SetAttributes::default() };
         self.once(Mkdir, &MkdirArgs { place, attributes }, Status::EXIST).await
     }
 
     pub(super) async fn rmdir(&mut self) -> Result<(), Fault> {
         let name = name_of(self.op.object);
-        let place = DirArgs { directory: self.own_directory().await?, name: Name(&name) };
+        let place = DirArgs { directory: self.directory_of(self.op.object).await?, name: Name(&name) };
         self.once(Rmdir, &place, Status::NOENT).await
     }
 

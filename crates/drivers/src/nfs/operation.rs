@@ -78,7 +78,7 @@ impl<'a> Operation<'a> {
             Procedure::Readdir | Procedure::Readdirplus => String::new(),
             _ => match &self.session.named {
                 Some(named) => format!("/{}", named.path(*object)),
-                None => format!("/{object:016x}"),
+                None => format!("/{}", self.session.leaves.tree.path_of(*object).display()),
             },
         };
         let name = rpc_kind(self.session.version, fault.procedure).name();
@@ -140,6 +140,7 @@ impl<'a> Operation<'a> {
             if kind == ErrorKind::Stale {
                 self.forget();
                 self.session.directories.forget();
+                self.session.leaves.forget();
             }
             let procedure = C::PROCEDURE;
             return Err(Fault { procedure, kind, status, repeated: ended.sends > 1, text });

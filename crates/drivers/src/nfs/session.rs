@@ -17,10 +17,12 @@ use super::connection::{Connection, SPARE_SLOTS, Served, Settings, Way};
 use super::dial;
 use super::handles::Handles;
 use super::lane::LaneListing;
+use super::leaves::Leaves;
 use super::named::{Directories, ExportFiles};
 use super::operation::Operation;
 use super::v41::{self, Renewal, SessionSlots};
 use crate::deadlines::{Deadlines, Watching};
+use crate::tree::DirectoryTree;
 use crate::{Done, DriverError, Op, OpError, ReconnectReason, Session, SessionFacts, WorkerContext};
 
 /// Total bytes of send and of receive buffers, divided among a worker's connections. For a receive buffer, half of that
@@ -46,6 +48,8 @@ pub struct NfsSession {
     pub(super) named: Option<Arc<ExportFiles>>,
     /// Directories of named files.
     pub(super) directories: Directories,
+    /// Directories of files with numbers.
+    pub(super) leaves: Leaves,
     pub(super) read_size: u32,
     pub(super) write_size: u32,
     pub(super) stable: bool,
@@ -152,19 +156,27 @@ impl NfsSession {
         let watched: Vec<_> = connections.iter().map(|served| Rc::clone(&served.connection)).collect();
         let watching = deadlines
             .watch(move |now_ns| watched.iter().for_each(|connection| connection.end_overdue(now_ns)));
+        // Lanes begin to list in different leaves.
+        let first_lane = u64::from(context.worker) * u64::from(context.lanes.max(1));
+        let lane = |lane: u32| {
+            let leaf = (first_lane + u64::from(lane)) % u64::from(config.tree.leaves());
+            let listing = LaneListing::of_leaf(leaf as u32);
+            Lane { listing: Cell::new(listing), names: Cell::new(listing), ..Lane::default() }
+        };
         let renewal = session.map(|_| Renewal::start(reactor, &connections[0].connection, lease_s));
         Ok(Self {
             version: config.version,
             _renewal: renewal,
             reactor: reactor.clone(),
             connections,
-            lanes: (0..context.lanes.max(1)).map(|_| Lane::default()).collect(),
+            lanes: (0..context.lanes.max(1)).map(lane).collect(),
             handles: RefCell::new(Handles::new(config.named.as_ref().map_or(0, |named| named.files))),
             directory,
             walk: (config.lookup == Lookup::EachComponent)
                 .then(|| (opened.root, config.directory.as_str().into())),
             named: config.named.clone(),
             directories: Directories::default(),
+            leaves: Leaves::new(config.tree),
             read_size: opened.read_size,
             write_size: opened.write_size,
             stable: config.stable,
@@ -175,6 +187,11 @@ impl NfsSession {
                 None => format!("{}/{}", config.label().trim_end_matches('/'), config.directory),
             },
         })
+    }
+
+    /// Uses this directory instead of ours and its tree from here on. Nothing may be in flight.
+    pub(super) fn enter(&mut self, directory: FileHandle) {
+        (self.directory, self.walk, self.leaves) = (directory, None, Leaves::new(DirectoryTree::default()));
     }
 
     /// A lane's connection and its own slot on it.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use drivers::nfs::NfsDriver;
+use drivers::nfs::{NfsConfig, NfsDriver};
+use drivers::tree::{DirectoryTree, TreeLayout};
 use metrics::ErrorKind;
 use wire::nfs3::{Procedure, Status};
 
@@ -61,6 +62,46 @@ fn what_is_not_ours_stays() {
 }
 
 #[test]
+fn what_is_not_ours_stays_in_a_tree() {
+    let server = Server::start(obedient);
+    let tree = DirectoryTree::new(2, 3, TreeLayout::Hashed).unwrap();
+    let of_tree = || NfsDriver::new(NfsConfig { tree, ..config(&server) }).unwrap();
+    of_tree().prepare(LIMIT).unwrap();
+    let of_name = |name: &str| {
+        let nodes = server.state.nodes.lock().unwrap();
+        nodes.iter().filter(|(_, node)| node.name == name).map(|(id, _)| *id).max().unwrap()
+    };
+    let first = {
+        let nodes = server.state.nodes.lock().unwrap();
+        *nodes.iter().find(|(_, node)| node.name == "01").unwrap().0
+    };
+    // The leaf is the last made of its name.
+    server.add(of_name("02"), "precious.txt", false, b"keep");
+    server.add(of_name("02"), "0000000000000001", false, b"ours");
+    server.state.nodes.lock().unwrap().retain(|id, node| *id != first && node.parent != first);
+    server.add(of_name(DIRECTORY), "01", false, b"a file with a directory's name");
+    let error = of_tree().remove_all(LIMIT).unwrap_err();
+    assert!(error.kind == ErrorKind::AlreadyExists && error.detail.contains("not ours"), "{error}");
+    let mut left: Vec<String> =
+        server.state.nodes.lock().unwrap().values().map(|node| node.name.clone()).collect();
+    left.sort_unstable();
+    assert_eq!(left, ["", "01", "02", "02", DIRECTORY, "precious.txt"]);
+}
+
+#[test]
+fn a_tree_that_cannot_be_made_leaves_nothing() {
+    let server = Server::start(|call| match call.procedure {
+        Procedure::Mkdir if call.number == 5 => Action::Status(Status::NOSPC),
+        _ => Action::Answer,
+    });
+    let tree = DirectoryTree::new(2, 3, TreeLayout::Hashed).unwrap();
+    let driver = NfsDriver::new(NfsConfig { tree, ..config(&server) }).unwrap();
+    let error = driver.prepare(LIMIT).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NoSpace, "{error}");
+    assert_eq!(server.state.nodes.lock().unwrap().len(), 1, "the root alone");
+}
+
+#[test]
 fn refusals_say_what_to_do() {
     for (status, kind, expected) in [
         (Status::ROFS, ErrorKind::ReadOnly, "the export is read-only: allow writing"),
@@ -88,7 +129,8 @@ fn a_server_that_asks_to_be_called_later_is_called_later() {
     driver(&server).prepare(LIMIT).unwrap();
     assert_eq!((server.count(Procedure::Fsinfo), server.count(Procedure::Mkdir)), (2, 2));
     driver(&server).adopt(LIMIT).unwrap();
-    assert_eq!(server.count(Procedure::Lookup), 2);
+    // Our directory twice, and whether it has a tree.
+    assert_eq!(server.count(Procedure::Lookup), 3);
     add_file(&server, 5, 100);
     assert_eq!(driver(&server).list(LIMIT).unwrap().len(), 1);
     assert_eq!(driver(&server).beginning(5, 50, LIMIT).unwrap().len(), 50);

@@ -396,7 +396,13 @@ fn execute(
             };
             ok(reply, info);
         }
-        Procedure::Readdir | Procedure::Readdirplus => list(state, &nodes, procedure, from, reply),
+        Procedure::Readdir | Procedure::Readdirplus => {
+            let directory = id_of(FileHandle::decode(from).unwrap());
+            if !nodes.get(&directory).ok_or(Status::STALE)?.directory {
+                return Err(Status::NOTDIR);
+            }
+            list(state, &nodes, (directory, procedure), from, reply);
+        }
         _ => return Err(Status::NOTSUPP),
     }
     Ok(())
@@ -406,11 +412,10 @@ fn execute(
 fn list(
     state: &State,
     nodes: &BTreeMap<u64, Node>,
-    procedure: Procedure,
+    (directory, procedure): (u64, Procedure),
     from: &mut Reader<'_>,
     reply: &mut Vec<u8>,
 ) {
-    let directory = id_of(FileHandle::decode(from).unwrap());
     let cookie = u64::decode(from).unwrap();
     if procedure == Procedure::Readdir {
         state.names_from.lock().unwrap().push(cookie);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use drivers::nfs::{Lookup, NfsConfig, NfsDriver, NfsSession};
+use drivers::tree::{DirectoryTree, TreeLayout};
 use drivers::{Driver, Op, Session};
 use metrics::{ErrorKind, OpKind, ProcedureStats, RpcKind};
 use reactor::{BackendChoice, Reactor};
@@ -122,6 +123,35 @@ fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
             _ => 2,
         };
         assert_eq!(calls[0], (RpcKind::Lookup, lookups), "{kind}");
+    }
+}
+
+#[test]
+fn files_in_a_tree_are_found_level_by_level() {
+    for lookup in [Lookup::Cached, Lookup::EachComponent] {
+        let server = Server41::start(8, |_| Act::Answer);
+        let tree = DirectoryTree::new(2, 4, TreeLayout::Hashed).unwrap();
+        let config = NfsConfig { lookup, tree, ..driver(&server, 1).config().clone() };
+        let driver = NfsDriver::new(config).unwrap();
+        driver.prepare(LIMIT).unwrap();
+        assert_eq!(server.state().nodes.len(), 3 + 4 + 16);
+        driver.adopt(LIMIT).unwrap();
+        let reactor = Reactor::open(BackendChoice::Auto).unwrap();
+        let session = reactor.block_on(driver.connect(&reactor, &context(1))).unwrap();
+        let each = costs(&reactor, &server, &session);
+        if lookup == Lookup::EachComponent {
+            let of = |kind| each.iter().find(|(of, _)| *of == kind).unwrap().1[0];
+            assert_eq!(of(OpKind::Create), (RpcKind::Lookup, 3));
+            assert_eq!(of(OpKind::Read), (RpcKind::Lookup, 4));
+            assert_ne!(tree.leaf_of(1), tree.leaf_of(3));
+            assert_eq!(of(OpKind::Rename), (RpcKind::Lookup, 6));
+        }
+        assert_eq!(server.state().nodes.len(), 3 + 4 + 16);
+        perform(&reactor, &session, op(OpKind::Create, 0, 1, 0, 0)).unwrap();
+        drop(session);
+        assert_eq!(driver.list(LIMIT).unwrap().len(), 1);
+        assert_eq!(driver.remove_all(LIMIT).unwrap(), 1);
+        assert!(server.is_empty());
     }
 }
 

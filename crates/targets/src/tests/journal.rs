@@ -77,6 +77,7 @@ fn nfs_place() -> NfsPlace {
         portmap_port: 111,
         uid: 0,
         gid: 0,
+        tree: drivers::tree::DirectoryTree::default(),
     }
 }
 

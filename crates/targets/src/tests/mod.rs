@@ -27,6 +27,7 @@ mod objects;
 mod opening;
 mod places;
 mod remote_jobs;
+mod trees;
 
 fn target(url: &str, options: &[(&str, &str)]) -> Target {
     let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();

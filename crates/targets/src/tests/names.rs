@@ -2,7 +2,7 @@
 
 use super::*;
 
-const OPS: [(OpKind, f64); 16] = [
+pub(super) const OPS: [(OpKind, f64); 16] = [
     (OpKind::Create, 0.14),
     (OpKind::WriteFile, 0.03),
     (OpKind::Append, 0.03),
@@ -22,7 +22,7 @@ const OPS: [(OpKind, f64); 16] = [
 ];
 
 /// Runs all of them; nothing may fail.
-fn load(opened: &Opened, workload: &Workload) -> StageResult {
+pub(super) fn load(opened: &Opened, workload: &Workload) -> StageResult {
     opened.prepare().unwrap();
     fill(opened, workload, 1);
     let mix = mix_of(opened, workload);
@@ -39,7 +39,7 @@ fn load(opened: &Opened, workload: &Workload) -> StageResult {
 }
 
 /// Removes what the mix left: all of it exists.
-fn remove(opened: &Opened, workload: &Workload, mixed: &StageResult) {
+pub(super) fn remove(opened: &Opened, workload: &Workload, mixed: &StageResult) {
     let data_set = mixed.data_set.clone();
     let load = Load::Visit { data_set, kind: OpKind::Remove };
     let removed = stage(opened, workload, load, StopRule::Exhausted, Sink::Buffer);
@@ -84,54 +84,6 @@ fn names_in_a_directory_are_what_the_load_left() {
     opened.cache(CacheControl::Invalidate);
     opened.remove_all().unwrap();
     assert!(!place.exists());
-}
-
-#[test]
-fn names_in_a_tree_are_in_the_directories_of_their_numbers() {
-    let (directory, _, run) = run();
-    let url = format!("file://{}", directory.path().display());
-    let workload = workload(&OPS);
-    for (layout, leaves) in [("hashed", 16), ("own", 16), ("shared", 1)] {
-        let more = if layout == "shared" { None } else { Some(("directories", "4")) };
-        let given: Vec<_> = [("depth", "2"), ("layout", layout)].into_iter().chain(more).collect();
-        let opened = open(&target(&url, &given), &workload, &options(&run)).unwrap();
-        let mixed = load(&opened, &workload);
-        let place = opened.directory().unwrap().to_owned();
-        let mut used = std::collections::BTreeSet::new();
-        for (object, _) in mixed.data_set.sizes() {
-            let path = opened.path_of(object).unwrap();
-            assert!(path.symlink_metadata().is_ok(), "{}", path.display());
-            if drivers::numbers::is_symlink(object) {
-                let text = std::fs::read_link(&path).unwrap();
-                assert!(path.parent().unwrap().join(text).parent().unwrap().is_dir());
-            }
-            used.insert(path.parent().unwrap().to_owned());
-        }
-        // The 8 lanes of layout own created everything.
-        assert_eq!(used.len(), if layout == "own" { 8 } else { leaves });
-        let mut items = 0;
-        assert!(opened.items(&mut |_, _| items += 1).unwrap());
-        assert_eq!(items, mixed.data_set.objects() + 8);
-        opened.cache(CacheControl::Invalidate);
-        opened.remove_all().unwrap();
-        assert!(!place.exists());
-    }
-    assert!(run.remaining().is_empty());
-}
-
-#[test]
-fn trees_that_cannot_be_are_refused() {
-    let (directory, _, run) = run();
-    let url = format!("file://{}", directory.path().display());
-    for (given, words) in [
-        (&[("directories", "4")][..], "directories: there are no levels"),
-        (&[("layout", "own")], "layout: there are no levels"),
-        (&[("depth", "1"), ("directories", "4"), ("layout", "shared")], "one per level"),
-        (&[("depth", "3"), ("directories", "256")], "use fewer"),
-    ] {
-        let refused = open(&target(&url, given), &workload(&OPS), &options(&run)).err().unwrap().to_string();
-        assert!(refused.contains(words) && !refused.contains('\n'), "{refused}");
-    }
 }
 
 #[test]
