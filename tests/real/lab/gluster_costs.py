@@ -70,7 +70,7 @@ class Volume:
         """Whether the daemon does."""
         try:
             self.ask("pool", "list")
-        except Exception:
+        except RuntimeError:
             return False
         return True
 
