@@ -101,7 +101,7 @@ impl CellMeasure {
             fleet: None,
             paths: self.paths,
             limit: None,
-            mount_rpcs: None,
+            server_calls: Vec::new(),
         }
     }
 }

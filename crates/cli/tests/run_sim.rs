@@ -306,3 +306,46 @@ fn errors_are_counted_and_end_what_the_policy_says() {
         !lab.cells()[0].result.as_ref().unwrap().error_samples.iter().any(|s| s.kind == ErrorKind::Corrupt)
     );
 }
+
+/// A command that counts 1000 LOOKUPs of each of two servers every time it is asked.
+fn counting(lab: &Lab) -> String {
+    let script = lab.path("counters.sh");
+    let text = "#!/bin/sh\nd=$(dirname \"$0\"); echo x >>\"$d/asked\"; n=$(wc -l <\"$d/asked\")\n\
+                echo one LOOKUP $((n * 1000)) $((n * 2000000))\necho two LOOKUP $((n * 1000)) $((n * 4000000))\n";
+    std::fs::write(&script, text).unwrap();
+    script.display().to_string()
+}
+
+#[test]
+fn calls_that_a_command_counts_are_divided_by_operations() {
+    let lab = Lab::new();
+    let target = format!(
+        "targets: {{t: {{url: 'sim:?latency=1ms', accounting: {{command: [sh, {}]}}}}}}",
+        counting(&lab)
+    );
+    let text = EXACT.replace("targets: {t: 'sim:?latency=1ms'}", &target);
+    let (ended, json) = lab.run_json(&text);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let counted = &json["cells"][0]["result"]["server_calls"][0];
+    assert_eq!(counted["counter"], "command");
+    let operations = counted["operations"].as_u64().unwrap();
+    assert!(operations >= lab.results()[0].total.ok, "{counted}");
+    let lookups = &counted["procedures"][0];
+    assert_eq!((&lookups["procedure"], &lookups["calls"]), (&"LOOKUP".into(), &2000.into()));
+    assert_eq!(
+        (&lookups["calls_per_op"], &lookups["mean_ns"]),
+        (&(2000.0 / operations as f64).into(), &3000.0.into())
+    );
+    assert_eq!(lookups["servers"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn counters_that_cannot_be_read_are_a_warning() {
+    let lab = Lab::new();
+    let target =
+        "targets: {t: {url: 'sim:?latency=1ms', accounting: {command: [sh, -c, 'echo broken >&2; exit 7']}}}";
+    let (ended, json) = lab.run_json(&EXACT.replace("targets: {t: 'sim:?latency=1ms'}", target));
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert!(ended.stderr.contains("exit code 7: broken"), "{}", ended.stderr);
+    assert!(json["cells"][0]["result"].get("server_calls").is_none());
+}

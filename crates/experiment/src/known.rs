@@ -1,10 +1,12 @@
 //! Every key of an experiment file with its default and description: this one table serves to report unknown keys, to
 //! generate the JSON schema and to check the documentation.
 
+mod accounting;
 mod fleet;
 mod reference;
 mod rules;
 
+pub(crate) use accounting::*;
 pub(crate) use fleet::*;
 pub use reference::reference;
 pub(crate) use rules::*;

@@ -2,6 +2,7 @@
 //!
 //! No I/O, no clock, no randomness of its own: text in, values out.
 
+mod accounting;
 mod axis;
 mod brief;
 mod checks;
@@ -38,6 +39,7 @@ mod tree;
 mod url;
 mod user_files;
 
+pub use accounting::{Accounting, ServerCounters, Via};
 pub use brief::{BriefExperiment, BriefText};
 pub use convert::convert;
 pub use fault::{Diagnostic, Diagnostics, MAX_FAULTS, hide_passwords, shown_line};

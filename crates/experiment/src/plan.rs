@@ -8,6 +8,7 @@ use metrics::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::accounting::Accounting;
 use crate::fleet::Fleet;
 use crate::job::is_default;
 use crate::kind::TargetKind;
@@ -105,9 +106,17 @@ pub struct Target {
     /// [`TargetKind`](crate::TargetKind) lists the available ones.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
+    /// Counters of the server that are read before and after each measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounting: Option<Accounting>,
 }
 
 impl Target {
+    /// A target without accounting.
+    pub fn new(name: impl Into<String>, url: impl Into<String>, options: BTreeMap<String, String>) -> Self {
+        Self { name: name.into(), url: url.into(), options, accounting: None }
+    }
+
     /// An option's text: from the file, otherwise from the URL's query.
     pub fn option(&self, name: &str) -> Option<&str> {
         let in_url = || {

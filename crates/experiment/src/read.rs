@@ -1,6 +1,7 @@
 //! From the tree to values: one module for each part of a cell.
 
 mod access;
+mod accounting;
 mod beside_job;
 mod fleet;
 mod gate;

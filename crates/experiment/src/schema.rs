@@ -2,6 +2,7 @@
 //! the same tables that the reader uses. What depends on the whole file (shares that add up, names that exist) is left
 //! to [`parse`](crate::parse).
 
+mod accounting;
 mod fleet;
 
 use metrics::OpKind;
@@ -32,6 +33,7 @@ pub fn schema(kinds: &[&'static TargetKind]) -> Value {
     let mut all = definitions(kinds);
     let jobs = all.as_object_mut().expect("an object was made");
     jobs.extend(fleet::definitions());
+    jobs.extend(accounting::definitions());
     for (name, schema) in [("job", of_type::<Job>(jobs)), ("group", of_type::<ConcurrentCells>(jobs))] {
         jobs.insert(name.into(), schema);
     }
@@ -257,6 +259,7 @@ fn target(kinds: &[&'static TargetKind]) -> Value {
         "anyOf": [{"type": "string", "pattern": format!("^({}):", schemes.join("|"))}, reference("parameter")],
     });
     properties.insert("url".into(), url.clone());
+    properties.insert("accounting".into(), reference("accounting"));
     for kind in kinds {
         for help in kind.options {
             let having = kinds.iter().filter(|kind| kind.option(help.name).is_some());

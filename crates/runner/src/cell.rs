@@ -265,7 +265,7 @@ impl CellRun<'_> {
             // With several hosts, paths are listed per host.
             paths: if measured.hosts.is_empty() { measured.result.paths.clone() } else { Vec::new() },
             limit: limit.map(Box::new),
-            mount_rpcs: measured.mount_rpcs.clone(),
+            server_calls: measured.server_calls.clone(),
         };
         outcome::keep(context, cell, measured, &result);
         if let Some(limit) = result.limit.as_ref().filter(|_| context.outcomes.is_some()) {

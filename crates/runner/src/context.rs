@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::{Control, StageContext};
 use experiment::{Cell, FailurePolicy, Plan, Sharing, WITHOUT_LIMIT_S};
+use fleet::launch::SshLogin;
 use fleet::{HostGroup, HostGroupResult, SiteId, StageRequest, StageTask, StageUpdate};
 use host::load;
 use metrics::Interval;
 use reactor::clock;
 use targets::Secrets;
 
+use super::accounting::StartedProfiles;
 use super::cell_group::CellGroup;
 use super::host_group::HostGroupEvents;
 use super::open_requests::OpenRequests;
@@ -59,6 +61,10 @@ pub struct Context {
     pub host_group_events: Arc<HostGroupEvents>,
     /// Credentials of targets.
     pub secrets: Arc<dyn Secrets>,
+    /// How to log in by ssh.
+    pub login: SshLogin,
+    /// Profiles of volumes that the run started.
+    pub started_profiles: StartedProfiles,
     /// Number of the next target to open.
     pub sites: AtomicU32,
 }

@@ -10,6 +10,7 @@ use reactor::{Backend, Reactor, clock};
 use store::{Baseline, CellRecord, RunRecord, State, Store};
 use targets::Secrets;
 
+use crate::accounting;
 use crate::baseline::{self, BaselineNotKept};
 use crate::begin::{self, Begun, RunError};
 use crate::bottleneck::Alone;
@@ -175,6 +176,8 @@ fn carry_out(
         host_group,
         host_group_events,
         secrets,
+        login: options.login.clone(),
+        started_profiles: Mutex::default(),
         sites: AtomicU32::new(0),
     };
     hosts::keep(&context);
@@ -187,6 +190,7 @@ fn carry_out(
     let done: Vec<u32> =
         begun.cells.iter().filter(|cell| cell.state == State::Finished).map(|cell| cell.index).collect();
     let outcome = matrix::carry_out(&context, &plan, &done);
+    accounting::stop_profiles(&context);
     context.tell_of_host_group(None);
     Ok(finish(context, &plan, outcome))
 }

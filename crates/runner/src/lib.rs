@@ -6,6 +6,7 @@
 //! The stages of a run, in order: plan, journal and results file, hosts, cells, removal. A cell goes through: target,
 //! place, data set, caches, warm-up, measurement until steady, verification, probe, verdict.
 
+mod accounting;
 mod baseline;
 mod begin;
 pub mod bottleneck;
@@ -32,8 +33,6 @@ mod job_outcome;
 mod limits;
 mod matrix;
 mod measure;
-mod mount_rpcs;
-mod mountstats;
 pub mod network_baseline;
 pub mod op_logs;
 mod open_requests;

@@ -8,14 +8,14 @@ use fleet::probe::{CoreLoad, core_loads};
 use fleet::{HostGroupResult, PartResult, StageRequest, StageTask};
 use host::load;
 use stats::{Decision, Floors, Monitor, SteadyOutcome, WindowFigures};
-use store::{HostResult, MountRpcs, OpenLoop, StageRecord};
+use store::{HostResult, OpenLoop, ServerCalls, StageRecord};
 
+use super::accounting;
 use super::cell_run::CellRun;
 use super::context::{CellFailure, CellStage};
 use super::hosts;
 use super::job;
 use super::limits;
-use super::mount_rpcs::RpcWatch;
 use super::recorder::MeasuredSpan;
 use super::samples::{HostSamplers, Sampler};
 use crate::bottleneck::HostEvidence;
@@ -48,8 +48,8 @@ pub struct Measured {
     pub samples: Samples,
     /// The same for each host of a fleet, by host number.
     pub host_samples: BTreeMap<usize, Samples>,
-    /// What the mount of the files sent meanwhile.
-    pub mount_rpcs: Option<MountRpcs>,
+    /// What servers were asked to do meanwhile.
+    pub server_calls: Vec<ServerCalls>,
     /// A signal ended it.
     pub interrupted: bool,
 }
@@ -138,7 +138,7 @@ impl CellRun<'_> {
             group: Some(group),
             ..CellStage::new(cell, site, stages::MEASURE, request)
         };
-        let watch = RpcWatch::start(context, site);
+        let watches = accounting::watch(context, cell, site);
         let result = context.stage(stage, &mut |interval, model| {
             began = true;
             // Intervals that arrive after the decision are kept but not judged.
@@ -160,10 +160,10 @@ impl CellRun<'_> {
             }
             decided
         });
-        // Read at once: what is done to the mount from here on is not the measurement's.
-        let mount_rpcs = match (&watch, &result) {
-            (Some(watch), Ok(result)) => watch.sent(&result.whole),
-            _ => None,
+        // Read at once: what is done from here on is not the measurement's.
+        let server_calls = match &result {
+            Ok(result) => accounting::counted(context, cell, watches, &result.whole),
+            Err(_) => Vec::new(),
         };
         let logged = logs.map_or(Ok(Vec::new()), CellLogs::finish);
         let HostGroupResult { whole: result, parts, start_skew_ns, skew_uncertainty_ns } = result?;
@@ -182,12 +182,6 @@ impl CellRun<'_> {
             steady.reached = true;
             steady.reason = "the job ended when it had moved its amount of data".to_owned();
             steady.criteria.clear();
-        }
-        if let (Some(watch), None) = (&watch, &mount_rpcs) {
-            let mount = watch.mount();
-            let text =
-                format!("the RPCs of {mount} were not counted: it was mounted again during the measurement");
-            context.remark(cell, "warning", &text);
         }
         let (figures, window) =
             context.recorder().figures(cell.index, trial, steady.window, Some(&steady))?;
@@ -211,7 +205,7 @@ impl CellRun<'_> {
             witness,
             samples,
             host_samples,
-            mount_rpcs,
+            server_calls,
             interrupted,
         })
     }

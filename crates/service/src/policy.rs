@@ -5,8 +5,8 @@ use std::net::{IpAddr, UdpSocket};
 use std::path::{Component, Path, PathBuf};
 
 use experiment::{
-    Cell, Diagnostics, Fleet, HostsFileError, Launcher, Logs, Plan, RefusedField, Settings, SourceText,
-    Target, TargetUrl, UrlForm, Workload, bare_host,
+    Accounting, Cell, Diagnostics, Fleet, HostsFileError, Launcher, Logs, Plan, RefusedField, ServerCounters,
+    Settings, SourceText, Target, TargetUrl, UrlForm, Via, Workload, bare_host,
 };
 
 use crate::options::RequestPolicy;
@@ -85,6 +85,7 @@ fn refused(plan: &Plan, policy: &RequestPolicy) -> Vec<RefusedField> {
     for cell in &plan.cells {
         refused.extend(refused_job(cell));
         refused.extend(refused_options(&cell.target));
+        refused.extend(refused_accounting(&cell.target, policy));
         if on_this_host(plan.fleet.as_ref()) {
             refused.extend(refused_path(cell, plan.fleet.is_some(), &mut allowed));
         }
@@ -128,6 +129,22 @@ fn refused_launcher(launcher: &Launcher, policy: &RequestPolicy) -> Option<Refus
         Launcher::Slurm { binary: Some(_), .. } => starts(&["fleet", "slurm", "binary"], "another binary"),
         Launcher::Ssh { .. } | Launcher::Slurm { .. } | Launcher::Kubernetes(_) => None,
     }
+}
+
+/// Commands that read counters: like launchers, they start programs of this host.
+fn refused_accounting(target: &Target, policy: &RequestPolicy) -> Option<RefusedField> {
+    let Accounting { counters, via, .. } = target.accounting.as_ref()?;
+    let plain_ssh = matches!(via, Some(Via::Ssh { options, .. }) if options.is_empty());
+    let what = match (counters, plain_ssh) {
+        (ServerCounters::Command { .. }, _) => "a command",
+        (counters, _) if !counters.options().is_empty() => "an option of gluster or ceph",
+        (_, true) => return None,
+        (_, false) => "accounting without ssh, or with options of ssh",
+    };
+    (!policy.commands).then(|| {
+        let hint = "ask the operator to start the service with --allow-command";
+        field(&["targets", &target.name, "accounting"], format!("{what} can start any program here"), hint)
+    })
 }
 
 /// What a job does with files of this host beside those of its load.

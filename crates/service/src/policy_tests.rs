@@ -27,12 +27,31 @@ fn nothing_of_this_host_is_used_unless_it_is_allowed() {
         (format!("{LOAD}{sim}fleet:\n  hosts: '@/etc/passwd'\n"), 4, "reads no files"),
         (format!("{LOAD}targets:\n  t: 's3://b?endpoint=http://h&tls_ca=/etc/passwd'\n"), 3, "tls_ca reads"),
         (format!("{LOAD}targets: {{t: 'null:'}}\nname: ${{env:PATH}}\n"), 3, "PATH"),
+        (
+            format!("{LOAD}targets:\n  t:\n    url: 'null:'\n    accounting: {{command: date}}\n"),
+            5,
+            "any program",
+        ),
+        (
+            format!("{LOAD}targets:\n  t:\n    url: 'null:'\n    accounting: {{gluster: gv}}\n"),
+            5,
+            "any program",
+        ),
+        (
+            format!(
+                "{LOAD}targets:\n  t:\n    url: 'null:'\n    accounting: {{gluster: {{volume: gv, via: {{host: a, ssh_options: -v}}}}}}\n"
+            ),
+            5,
+            "any program",
+        ),
     ] {
         let found = faults(&text, &none);
         assert_eq!(found.len(), 1, "{text}: {found:?}");
         assert!(found[0].0 == line && found[0].2.contains(said), "{text}: {found:?}");
     }
     assert_eq!(faults(&format!("{LOAD}{sim}"), &none), []);
+    let by_ssh = "targets: {t: {url: 'null:', accounting: {gluster: {volume: gv, via: server}}}}\n";
+    assert_eq!(faults(&format!("{LOAD}{by_ssh}"), &none), []);
 }
 
 #[test]

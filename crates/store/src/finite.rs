@@ -72,9 +72,11 @@ pub(crate) fn finite(result: &CellResult) -> CellResult {
     if let Some(limit) = &mut result.limit {
         limit.share.iter_mut().for_each(number);
     }
-    for count in result.mount_rpcs.iter_mut().flat_map(|mount_rpcs| &mut mount_rpcs.procedures) {
-        number(&mut count.calls_per_op);
-        number(&mut count.mean_ns);
+    for calls in result.server_calls.iter_mut().flat_map(|counted| &mut counted.procedures) {
+        for figures in calls.servers.iter_mut().map(|server| &mut server.figures).chain([&mut calls.all]) {
+            number(&mut figures.calls_per_op);
+            figures.mean_ns.iter_mut().for_each(number);
+        }
     }
     for host in &mut result.hosts {
         op(&mut host.total);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use stats::{OpSummary, SteadyOutcome};
 
 use crate::fleet::{FleetFigures, HostRecord, HostResult};
-use crate::mount_rpcs::MountRpcs;
+use crate::server_calls::{self, ServerCalls};
 
 /// Environment fact that names the command behind a run without an experiment.
 pub const MADE_BY: &str = "manometer.made-by";
@@ -135,9 +135,15 @@ pub struct CellResult {
     /// What limited it, with the evidence and what to try next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Box<stats::limit::Bottleneck>>,
-    /// What the NFS mount of a `file:` target sent during the measurement.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mount_rpcs: Option<MountRpcs>,
+    /// What the measurement cost on the server, as the NFS mount of a `file:` target and the target's accounting count
+    /// it.
+    #[serde(
+        default,
+        alias = "mount_rpcs",
+        deserialize_with = "server_calls::list",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub server_calls: Vec<ServerCalls>,
 }
 
 /// How well a schedule was kept.

@@ -205,7 +205,7 @@ prop_compose! {
             error_samples: samples.into_iter().map(|(kind, detail)| ErrorSample { kind, detail }).collect(),
             cache, client, target, points, found_ops_per_s, hosts, fleet,
             paths: support::fleet_result().paths, limit: support::fleet_result().limit,
-            mount_rpcs: support::fleet_result().mount_rpcs,
+            server_calls: support::fleet_result().server_calls,
         }
     }
 }

@@ -23,11 +23,11 @@ fn cell(index: u32, name: &str, job: Job, group: ConcurrentCells) -> Cell {
         workload_name: name.into(),
         point: BTreeMap::new(),
         repetition: 1,
-        target: Target {
-            name: "data".into(),
-            url: "file:///mnt/data".into(),
-            options: BTreeMap::from([("direct".into(), "true".into()), ("engine".into(), "threads".into())]),
-        },
+        target: Target::new(
+            "data",
+            "file:///mnt/data",
+            BTreeMap::from([("direct".into(), "true".into()), ("engine".into(), "threads".into())]),
+        ),
         stages,
         workload: Workload::of_job(job, ops, 16, 2, 86_400.0),
         steady: SteadyRule::Fio { metric: "iops".into(), slope: true, limit: 0.003, window_s: 30.0 },

@@ -34,6 +34,15 @@ stages: {{warm_up: 0s, measure: {{at_least: {seconds}s, at_most: {seconds}s}}}}
 steady: none
 gates: [errors == 0]
 """
+LEVELS = 4
+DEEP = """
+targets: {{t: {{{target}}}}}
+workloads: {{read: {{ops: read, files: {{names: {names}}}, block_size: 64KiB, file_size: 64KiB, queue_depth: 4}}}}
+matrix: {{target.lookup: [cached, each_component]}}
+stages: {{prepare: keep, warm_up: 500ms, measure: {{at_least: 1s, at_most: 1s}}}}
+steady: none
+gates: [errors == 0]
+"""
 OPERATIONS = (
     "read write overwrite append write-file create commit stat remove list readdir access chmod truncate rename link symlink readlink mkdir"
     " rmdir"
@@ -139,4 +148,31 @@ def version_4_1(lab: Lab, report: Report) -> None:
     costs(lab, report, "4.1")
 
 
-SCENARIOS = {"nfs operations": version_3, "nfs 4.1 operations": version_4_1}
+def lookups(lab: Lab, report: Report) -> None:
+    """Files four levels deep: a LOOKUP for each level of every read, or none for files whose handles are kept."""
+    with ExitStack() as stack:
+        directory = stack.enter_context(lab.directory())
+        place = Place(directory)
+        ganesha = Ganesha(place, free_port(), free_port())
+        stack.callback(ganesha.stop)
+        manometer = Manometer(lab.manometer, place)
+        names = [f"{'level/' * (LEVELS - 1)}{number}" for number in range(DATA_FILES)]
+        (ganesha.export / names[0]).parent.mkdir(parents=True)
+        for name in names:
+            (ganesha.export / name).write_bytes(bytes(65536))
+        file, results = directory / "experiment.yaml", directory / "results.sqlite"
+        for version in ("3", "4.1"):
+            more = f"mount_port: {ganesha.mount_port}" if version == "3" else "version: '4.1'"
+            target = f"url: 'nfs://127.0.0.1:{ganesha.nfs_port}/export', {more}"
+            file.write_text(DEEP.format(target=target, names=json.dumps(names)))
+            outcome = manometer.start("run", str(file), f"--results={results}").finish()
+            report.equal("exit code 0", outcome.code, 0) or print(outcome.stdout, outcome.stderr)
+            exported = manometer.start("export", "last", "--output=json", f"--results={results}").finish()
+            for cell, wanted in zip(json.loads(exported.stdout)["cells"], (0, LEVELS), strict=True):
+                [read] = cell["result"]["ops"]
+                calls = {one["procedure"]: one["calls_per_op"] for one in read["procedures"]}
+                report.equal(f"NFS {version}, {cell['name']}: LOOKUPs a read", calls.get("lookup", 0), wanted)
+                report.equal(f"NFS {version}, {cell['name']}: READs a read", calls["read"], 1)
+
+
+SCENARIOS = {"nfs operations": version_3, "nfs 4.1 operations": version_4_1, "nfs lookups": lookups}

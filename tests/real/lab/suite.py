@@ -12,6 +12,7 @@ from . import (
     fleet_checks,
     fleet_clocks,
     fleet_faults,
+    gluster_costs,
     interop_checks,
     memcached_checks,
     metrics_checks,
@@ -34,6 +35,7 @@ from .turns import Entry
 # These wait for servers, disks and faults; what they check are contents, counts and messages.
 BESIDE_OTHERS: list[ModuleType] = [
     fleet_faults,
+    gluster_costs,
     nfs_checks,
     nfs_costs,
     nfs_sessions,

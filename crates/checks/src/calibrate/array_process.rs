@@ -100,7 +100,7 @@ impl ArrayProcess {
         let (url, options) = served().ok_or_else(|| {
             CheckError::failure(format!("the simulated array serves no {scheme}; this is a defect"))
         })?;
-        Ok(Target { name: scheme.to_owned(), url, options })
+        Ok(Target::new(scheme, url, options))
     }
 
     /// The credentials for what it serves, by target name.

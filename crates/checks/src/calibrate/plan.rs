@@ -75,7 +75,7 @@ fn planned(step: Microbenchmark, cores: u32, clients: u32) -> Result<Option<Cell
                 options: BTreeMap::new(),
             };
             let (url, options) = protocol.through(&target, LOOPBACK, &BTreeMap::new());
-            served(protocol, &Target { name: scheme.to_owned(), url, options }, (op, block), clients)?
+            served(protocol, &Target::new(scheme, url, options), (op, block), clients)?
         }
         Microbenchmark::TcpSend(streams) => stream(streams, 0)?,
         Microbenchmark::TcpReceive(streams) => stream(streams, 1)?,
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn every_piece_is_a_cell_and_those_of_files_read_the_same_data() {
-        let target = Target { name: "x".into(), url: "x://y".into(), options: Default::default() };
+        let target = Target::new("x", "x://y", Default::default());
         for workers in [1, 3, 16] {
             let mut seen = Vec::new();
             for protocol in served::protocols() {

@@ -84,7 +84,7 @@ fn filled(cell: Cell, load: &CheckLoad, row: &RowTarget, phase: CheckPhase, name
     };
     let mut cell = cell;
     let name = if named { format!("{} {}", row.label(), row.place) } else { row.label() };
-    cell.target = Target { name, url: row.url.clone(), options: row.options.clone() };
+    cell.target = Target::new(name, row.url.clone(), row.options.clone());
     cell.name = format!("{} {}", cell.target.name, phase.name());
     // The unit of comparison between two checks: the same phase through the same address.
     cell.workload_name = format!("{} {}", row.protocol.kind.scheme, phase.name());

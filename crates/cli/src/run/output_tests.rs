@@ -106,7 +106,7 @@ fn result(validity: Validity, passed: bool) -> CellResult {
         fleet: None,
         paths: Vec::new(),
         limit: None,
-        mount_rpcs: None,
+        server_calls: Vec::new(),
         total,
     }
 }

@@ -61,18 +61,34 @@ pub fn with_later_fields(mut run: Value) -> Value {
         max_ns: calls.max_ns,
     };
     run["cells"][0]["result"]["total"]["procedures"] = json!([summary]);
-    run["cells"][0]["result"]["mount_rpcs"] = serde_json::json!({
-        "mount": "/mnt/data",
-        "operations": 1000,
-        "procedures": [{
-            "server": "filer",
-            "procedure": "OPEN",
-            "calls": 1000,
-            "calls_per_op": 1.0,
-            "errors": 2,
-            "mean_ns": 1.5e6,
-        }],
-    });
+    let server =
+        json!({"server": "filer", "calls": 1000, "calls_per_op": 1.0, "errors": 2, "mean_ns": 1.5e6});
+    let mut opened = server.clone();
+    opened["servers"] = json!([server]);
+    opened.as_object_mut().unwrap().remove("server");
+    opened["procedure"] = json!("OPEN");
+    let counters = ["mount", "gluster", "ceph", "command"];
+    let counted = counters
+        .map(|counter| json!({"counter": counter, "name": "x", "operations": 1000, "procedures": [opened]}));
+    run["cells"][0]["result"]["server_calls"] = json!(counted);
+    let words = || vec!["a".to_owned()];
+    let via_ssh = experiment::Via::Ssh { host: "a".to_owned(), options: words() };
+    let via_command = experiment::Via::Command { command: words() };
+    let counters = [
+        experiment::ServerCounters::Gluster { volume: "gv".to_owned(), options: words() },
+        experiment::ServerCounters::Ceph { mds: words(), options: words() },
+        experiment::ServerCounters::Command { run: words() },
+    ];
+    let accounts = counters.into_iter().zip([Some(via_ssh), Some(via_command), None]);
+    let cells: Vec<Value> = accounts
+        .map(|(counters, via)| {
+            let accounting = experiment::Accounting { counters, via, timeout_ms: 30_000 };
+            let mut cell = run["run"]["plan"]["cells"][0].clone();
+            cell["target"]["accounting"] = json!(accounting);
+            cell
+        })
+        .collect();
+    run["run"]["plan"]["cells"].as_array_mut().unwrap().extend(cells);
     let limit = &mut run["cells"][0]["result"]["limit"];
     let mut finding: stats::limit::Bottleneck = serde_json::from_value(limit.clone()).unwrap();
     finding.doubts = vec!["other programs use eth0: 0.9 of 1.2 GB/s are not this load's".to_owned()];

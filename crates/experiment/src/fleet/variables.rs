@@ -100,7 +100,7 @@ impl Fleet {
             };
             options.insert(name.clone(), value);
         }
-        Ok(Target { name: target.name.clone(), url, options })
+        Ok(Target::new(target.name.clone(), url, options))
     }
 
     /// All values of a host: those of `*`, overridden by its own, plus `host` and `index`.

@@ -29,6 +29,10 @@ fn named(name: &str) -> String {
         }
         "slurm" | "kubernetes" | "command" => here(&format!("fleet-{name}-")),
         "claim" => here("fleet-kubernetes-claim-"),
+        "accounting_gluster" | "accounting_ceph" | "accounting_command" => {
+            here(&format!("accounting-{}-", name.trim_start_matches("accounting_")))
+        }
+        "via" => format!("host, or {}", here("accounting-via-")),
         "files" => format!("number, or {}", here("files")),
         "file_names" => "list of names, or map".to_owned(),
         "measure" => format!("duration, or {}", here("stages-measure-")),
@@ -53,6 +57,9 @@ fn table(title: &str, about: &str, keys: &[Key]) -> String {
     for key in keys {
         let default = match key.default {
             "" if LAUNCHERS.contains(&key.name) && keys.len() == FLEET.len() => "**one of these**",
+            "" if keys.len() == 3 && matches!(key.name, "gluster" | "ceph" | "host" | "command") => {
+                "**one of these**"
+            }
             "" => "**required**",
             default => default,
         };
@@ -63,7 +70,8 @@ fn table(title: &str, about: &str, keys: &[Key]) -> String {
 }
 
 fn options(kinds: &[&'static TargetKind]) -> String {
-    let mut out = String::from("### Options of targets\n\nBesides `url`.\n\n");
+    let mut out =
+        String::from("### Options of targets\n\nBesides `url` and [`accounting`](#accounting).\n\n");
     out.push_str("| kind | option | value | default | what |\n|---|---|---|---|---|\n");
     for kind in kinds {
         for help in kind.options {
@@ -110,6 +118,15 @@ pub fn reference(kinds: &[&'static TargetKind]) -> String {
         table("`scale`", "A list of numbers alone, or `doubling`, is short for `agents`.", SCALE),
         ops(kinds),
         options(kinds),
+        table(
+            "`accounting`",
+            "Of a target of any kind. [accounting.md](accounting.md) explains it.",
+            ACCOUNTING,
+        ),
+        table("`accounting: {gluster: …}`", "A Gluster volume's bricks.", ACCOUNTING_GLUSTER),
+        table("`accounting: {ceph: …}`", "Ceph's metadata servers.", ACCOUNTING_CEPH),
+        table("`accounting: {command: …}`", "Any command that prints counters.", ACCOUNTING_COMMAND),
+        table("`accounting: {…: {via: …}}`", "A host's name alone is short for `host`.", VIA),
         table("Workloads", "Keys of each workload, and of `defaults`.", WORKLOAD),
         table(
             "`files`",

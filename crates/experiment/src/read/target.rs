@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use units::{Share, Size, Span};
 
+use super::accounting::accounting;
 use super::hosts::Hosts;
 use super::workload::Scene;
 use crate::kind::TargetKind;
@@ -60,15 +61,16 @@ pub(super) fn target(
             options.insert(help.name.to_owned(), text);
         }
     }
-    let target = Target { name: entry.key.to_string(), url, options };
+    let target = Target { accounting: accounting(&fields), ..Target::new(&*entry.key, url, options) };
     (reader.log.count() == before).then_some((target, kind))
 }
 
 /// Checks a target's keys: its URL and its options.
 fn check_options(fields: &Fields<'_>, kind: &TargetKind) {
     const URL: Key = Key { name: "url", form: Form::Text, default: "", about: "" };
-    let known: Vec<Key> =
-        std::iter::once(URL).chain(kind.options.iter().map(|help| Key { name: help.name, ..URL })).collect();
+    let of_all = [URL, Key { name: "accounting", ..URL }];
+    let own = kind.options.iter().map(|help| Key { name: help.name, ..URL });
+    let known: Vec<Key> = of_all.into_iter().chain(own).collect();
     if !kind.page_cache && fields.has("direct") {
         fields.fault(
             "direct",

@@ -55,8 +55,7 @@ mod tests {
     #[test]
     fn targets_have_a_short_name() {
         let named = |url: &str| {
-            let given =
-                Target { name: "data".into(), url: url.into(), options: std::collections::BTreeMap::new() };
+            let given = Target::new("data", url, std::collections::BTreeMap::new());
             target(&given).to_owned()
         };
         assert_eq!(named("block:///dev/vdb"), "/dev/vdb");

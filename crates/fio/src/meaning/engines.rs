@@ -31,7 +31,7 @@ pub(crate) fn target(
     if let Some(listed) = made.file_names {
         names.listed = listed;
     }
-    Target { name: target_name(engine, section_number), url: made.url, options: made.options }
+    Target::new(target_name(engine, section_number), made.url, made.options)
 }
 
 /// Each section has a target of its own if it may have its own credentials.

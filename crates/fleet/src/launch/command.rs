@@ -48,7 +48,7 @@ fn put_in(word: &str, host: &str, index: usize) -> String {
     word.replace("{index}", &index.to_string()).replace("{host}", host)
 }
 
-fn shown(command: &Command) -> String {
+pub(super) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     format!("`{}`", words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "))
 }

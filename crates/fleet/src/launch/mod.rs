@@ -11,6 +11,7 @@ mod gzip;
 mod idle;
 mod kubernetes;
 mod local;
+mod once;
 mod process;
 mod sending;
 mod slurm;
@@ -28,6 +29,7 @@ use provision::ApiSecret;
 pub use askpass::askpass;
 pub use deadline::Deadline;
 pub use idle::idle;
+pub use once::{OutputError, output_of};
 pub use process::{AgentProcess, Launched};
 pub use start_error::{AgentStartError, CopyError};
 

@@ -156,6 +156,11 @@ impl AgentProcess {
         let _gone = self.child.wait();
     }
 
+    /// The last lines of its log so far, in one line.
+    pub(super) fn said(&self) -> String {
+        self.log.last()
+    }
+
     /// The last lines of its log and how it ended, in one line: why the agent is gone.
     pub fn last_words(&mut self) -> String {
         let status = self.wait(Duration::from_secs(1));

@@ -76,6 +76,44 @@ pub(super) fn launch(
     })
 }
 
+/// A login at one host, for a command that is no agent.
+pub(super) struct Login<'a> {
+    to: Destination,
+    options: &'a [String],
+    askpass: Option<Askpass>,
+}
+
+impl<'a> Login<'a> {
+    /// # Errors
+    /// The host is no destination for ssh, or its password cannot be passed on: one line.
+    pub(super) fn of(
+        host: &str,
+        options: &'a [String],
+        settings: &LaunchSettings<'_>,
+    ) -> Result<Self, String> {
+        let to = Destination::of(host).map_err(|error| error.to_string())?;
+        let password = settings.login.password.clone();
+        let askpass = password.map(|password| Askpass::begin(password, &settings.program)).transpose();
+        Ok(Self { to, options, askpass: askpass.map_err(|error| error.to_string())? })
+    }
+
+    /// ssh without the remote command.
+    pub(super) fn command(&self, settings: &LaunchSettings<'_>) -> Command {
+        let mut command = command(&self.to, self.options, self.askpass.is_some(), settings);
+        if let Some(askpass) = &self.askpass {
+            askpass.equip(&mut command);
+        }
+        command
+    }
+
+    /// Lets the started ssh have the password.
+    pub(super) fn allow(&self, launched: &Launched) {
+        if let Some(askpass) = &self.askpass {
+            askpass.allow(launched.process.id());
+        }
+    }
+}
+
 /// ssh without the remote command. The user's options come first: ssh uses the first value of each.
 fn command(to: &Destination, options: &[String], password: bool, settings: &LaunchSettings<'_>) -> Command {
     let mut command = Command::new(settings.tool("ssh"));
@@ -182,7 +220,7 @@ fn turned_away(said: &str) -> bool {
         .any(|sign| said.contains(sign))
 }
 
-fn advice(error: &AgentStartError, host: &str) -> String {
+pub(super) fn advice(error: &AgentStartError, host: &str) -> String {
     let by_hand = || format!("try by hand: ssh {host} true");
     match error {
         AgentStartError::Copy(CopyError::OtherMachine { .. }) => {

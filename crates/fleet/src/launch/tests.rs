@@ -3,6 +3,8 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
+use experiment::Via;
+
 use super::*;
 
 const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
@@ -146,3 +148,45 @@ impl Bench {
 
 mod slurm;
 mod ssh;
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn a_command_gives_its_output_or_says_what_came_of_it() {
+    let settings = settings();
+    let print = words(&["/bin/echo", "a b", "$HOME"]);
+    assert_eq!(output_of(&print, None, &settings).unwrap(), "a b $HOME\n");
+    let through = Via::Command { command: words(&["/usr/bin/env"]) };
+    assert_eq!(output_of(&print, Some(&through), &settings).unwrap(), "a b $HOME\n");
+    for (command, said) in [
+        (words(&["/bin/sh", "-c", "echo no volume >&2; exit 3"]), "ended with exit code 3: no volume"),
+        (words(&["/nonesuch/gluster", "x"]), "`/nonesuch/gluster x`: /nonesuch/gluster cannot be started"),
+        (words(&["/bin/cat", "/dev/zero"]), "printed more than 16 MiB"),
+    ] {
+        let text = output_of(&command, None, &settings).unwrap_err().to_string();
+        assert!(text.contains(said) && !text.contains('\n'), "{text}");
+    }
+    let hasty = LaunchSettings::new("1.2.3", Duration::from_millis(300), NEVER);
+    let text = output_of(&words(&["/bin/sleep", "600"]), None, &hasty).unwrap_err().to_string();
+    assert_eq!(text, "`/bin/sleep 600`: no answer within 0.3 s");
+}
+
+#[test]
+fn a_command_reaches_another_host_through_any_login_shell() {
+    let directory = tempfile::tempdir().unwrap();
+    let tool = directory.path().join("ssh");
+    // Its last argument is what a login shell gets.
+    std::fs::write(&tool, "#!/bin/sh\nfor last; do :; done\nexec /bin/sh -c \"$last\"\n").unwrap();
+    let made = std::process::Command::new("chmod").arg("755").arg(&tool).status();
+    assert!(made.unwrap().success());
+    let mut settings = settings();
+    settings.tools = Some(directory.path().to_owned());
+    let via = Via::Ssh { host: "me@server:22".to_owned(), options: Vec::new() };
+    let print = words(&["printf", "%s,", "it's", "$HOME", "a b"]);
+    assert_eq!(output_of(&print, Some(&via), &settings).unwrap(), "it's,$HOME,a b,");
+    let text = output_of(&words(&["false"]), Some(&via), &settings).unwrap_err().to_string();
+    assert!(text.starts_with("`ssh me@server:22 false`: ended with exit code 1"), "{text}");
+    assert!(text.contains("next: try by hand: ssh me@server:22 true"), "{text}");
+}

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use store::CallCounter;
+
 use super::matching::{MatchedPoint, RepeatedPoint};
 
 /// Smallest difference that is listed, in calls per operation: retransmits and a few lookups make small ones.
@@ -16,7 +18,7 @@ pub fn changed(points: &[MatchedPoint<'_>]) -> Vec<String> {
     for point in points {
         let Some((a, b)) = point.both() else { continue };
         differing(&point.cell, (&calls(a), &calls(b)), &mut lines);
-        differing(&point.cell, (&mount_calls(a), &mount_calls(b)), &mut lines);
+        differing(&point.cell, (&server_calls(a), &server_calls(b)), &mut lines);
     }
     lines.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     lines.into_iter().map(|(_, text)| text).collect()
@@ -51,15 +53,21 @@ fn calls(point: &RepeatedPoint<'_>) -> Calls {
     sums
 }
 
-/// The same for what the mount of the files sent, which cannot be told apart by kind of operation.
-fn mount_calls(point: &RepeatedPoint<'_>) -> Calls {
+/// The same for what servers counted, which cannot be told apart by kind of operation.
+fn server_calls(point: &RepeatedPoint<'_>) -> Calls {
     let mut sums = Calls::new();
     let share = 1.0 / point.results.len().max(1) as f64;
-    for count in
-        point.results.iter().filter_map(|result| result.mount_rpcs.as_ref()).flat_map(|sent| &sent.procedures)
-    {
-        let key = ("an operation on the mount".to_owned(), count.procedure.clone());
-        *sums.entry(key).or_default() += count.calls_per_op * share;
+    for counted in point.results.iter().flat_map(|result| &result.server_calls) {
+        let by = match counted.counter {
+            CallCounter::Mount => "on the mount",
+            CallCounter::Gluster => "on the volume",
+            CallCounter::Ceph => "on the metadata servers",
+            CallCounter::Command => "by the command's count",
+        };
+        for calls in &counted.procedures {
+            let key = (format!("an operation {by}"), calls.procedure.clone());
+            *sums.entry(key).or_default() += calls.all.calls_per_op * share;
+        }
     }
     sums
 }

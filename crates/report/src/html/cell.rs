@@ -75,7 +75,7 @@ pub fn cell(
     }
     out.push_str(&details::operations(&path, result, figures));
     out.push_str(&procedures::table(&path, result, figures));
-    out.push_str(&procedures::mount_table(&path, result, figures));
+    out.push_str(&procedures::server_tables(&path, result, figures));
     out.push_str(&details::study(&path, result, figures));
     out.push_str(&details::open_loop(&path, result, figures));
     out.push_str(&details::criteria(&path, result, figures));

@@ -13,13 +13,14 @@ use crate::figures::FigureUnit;
 use crate::op_name;
 
 /// Headers of text columns.
-const LEFT: [&str; 12] = [
+const LEFT: [&str; 13] = [
     "",
     "examples",
     "operation",
     "procedure",
     "kind",
     "host",
+    "server",
     "path",
     "looked at",
     "finding",

@@ -1,6 +1,6 @@
 //! What operations cost on the wire: RPCs by procedure.
 
-use store::CellResult;
+use store::{CallFigures, CellResult};
 
 use super::details;
 use super::figure::Figures;
@@ -29,27 +29,38 @@ pub fn table(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     details::table("RPCs of the operations, by procedure", &heads, &rows)
 }
 
-/// One row per server and procedure of the mount that holds the files; empty without one.
-pub fn mount_table(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
-    let Some(sent) = &result.mount_rpcs else { return String::new() };
-    let rows: Vec<_> = sent
-        .procedures
-        .iter()
-        .enumerate()
-        .map(|(n, count)| {
-            let figure =
-                |name: &str, unit| figures.get(&format!("{path}/mount_rpcs/procedures/{n}/{name}"), unit);
-            let errors = count.errors.map_or_else(String::new, |_| figure("errors", FigureUnit::Count));
+/// A table for each counter of servers: a row per procedure, and one for each server if there are several.
+pub fn server_tables(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
+    let mut out = String::new();
+    for (n, counted) in result.server_calls.iter().enumerate() {
+        let row = |procedure: &str, server: &str, at: &str, of: &CallFigures| {
+            let figure = |name: &str, unit| {
+                figures.get(&format!("{path}/server_calls/{n}/procedures/{at}{name}"), unit)
+            };
             vec![
-                details::text(&count.server),
-                details::text(&count.procedure),
+                details::text(procedure),
+                details::text(server),
                 figure("calls_per_op", FigureUnit::Plain),
                 figure("calls", FigureUnit::Count),
-                errors,
-                figure("mean_ns", FigureUnit::Ns),
+                of.errors.map_or_else(String::new, |_| figure("errors", FigureUnit::Count)),
+                of.mean_ns.map_or_else(String::new, |_| figure("mean_ns", FigureUnit::Ns)),
             ]
-        })
-        .collect();
-    let caption = format!("RPCs of the mount {}, of all its users, by procedure", sent.mount);
-    details::table(&caption, &["server", "procedure", "per operation", "RPCs", "errors", "mean"], &rows)
+        };
+        let mut rows = Vec::new();
+        for (m, one) in counted.procedures.iter().enumerate() {
+            let server = match &one.servers[..] {
+                [only] => &only.server,
+                _ => "all",
+            };
+            rows.push(row(&one.procedure, server, &format!("{m}/"), &one.all));
+            for (k, one_server) in one.servers.iter().enumerate().filter(|_| one.servers.len() > 1) {
+                let at = format!("{m}/servers/{k}/");
+                rows.push(row(&one.procedure, &one_server.server, &at, &one_server.figures));
+            }
+        }
+        let caption = format!("{}, of all users", counted.title());
+        let heads = ["procedure", "server", "per operation", "calls", "errors", "mean"];
+        out.push_str(&details::table(&caption, &heads, &rows));
+    }
+    out
 }

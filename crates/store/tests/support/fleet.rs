@@ -6,8 +6,9 @@ use metrics::{OpKind, PathFacts};
 use stats::limit::{Bottleneck, Bound, Cause, Confidence, EvidenceRow, HostFinding};
 use stats::{LinkFacts, NetworkLink, NetworkMatrix};
 use store::{
-    Baseline, BaselineContent, CellRecord, CellResult, Environment, FleetFigures, HostClock, HostRecord,
-    HostResult, LostHost, MountRpcs, RpcCount, RunRecord, State, Validity,
+    Baseline, BaselineContent, CallCounter, CallFigures, CellRecord, CellResult, Environment, FleetFigures,
+    HostClock, HostRecord, HostResult, LostHost, ProcedureCalls, RunRecord, ServerCalls, ServerFigures,
+    State, Validity,
 };
 
 use super::{cells, estimate, interval, moment, op_result, result, run};
@@ -52,23 +53,35 @@ pub fn fleet_result() -> CellResult {
         hosts,
         paths: vec![path()],
         limit: Some(Box::new(limit())),
-        mount_rpcs: Some(mount_rpcs()),
+        server_calls: vec![server_calls()],
         ..result(Validity::Valid)
     }
 }
 
-/// What a mount sent.
-fn mount_rpcs() -> MountRpcs {
-    let count = |procedure: &str, calls: u64, errors| RpcCount {
-        server: "filer".into(),
-        procedure: procedure.into(),
+/// What two bricks were asked to do.
+fn server_calls() -> ServerCalls {
+    let figures = |calls: u64, errors, mean_ns| CallFigures {
         calls,
         calls_per_op: calls as f64 / 1000.0,
         errors,
-        mean_ns: 1.5e6,
+        mean_ns,
     };
-    let procedures = vec![count("OPEN", 1000, Some(2)), count("LOOKUP", 20, None)];
-    MountRpcs { mount: "/mnt/data".into(), operations: 1000, procedures }
+    let server = |server: &str, figures| ServerFigures { server: server.into(), figures };
+    let lookups = ProcedureCalls {
+        procedure: "LOOKUP".into(),
+        all: figures(2000, Some(2), Some(1.5e6)),
+        servers: vec![
+            server("one:/brick", figures(1500, Some(2), Some(2e6))),
+            server("two:/brick", figures(500, Some(0), Some(0.0))),
+        ],
+    };
+    let creates = ProcedureCalls {
+        procedure: "CREATE".into(),
+        all: figures(20, None, None),
+        servers: vec![server("one:/brick", figures(20, None, None))],
+    };
+    let procedures = vec![lookups, creates];
+    ServerCalls { counter: CallCounter::Gluster, name: "volume".into(), operations: 1000, procedures }
 }
 
 /// A network matrix in which one link could not be measured.

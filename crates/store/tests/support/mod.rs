@@ -345,7 +345,7 @@ pub fn result(validity: Validity) -> CellResult {
         fleet: None,
         paths: Vec::new(),
         limit: None,
-        mount_rpcs: None,
+        server_calls: Vec::new(),
     }
 }
 

@@ -31,7 +31,7 @@ mod trees;
 
 fn target(url: &str, options: &[(&str, &str)]) -> Target {
     let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Target { name: "t".into(), url: url.into(), options }
+    Target::new("t", url, options)
 }
 
 fn workload(ops: &[(OpKind, f64)]) -> Workload {

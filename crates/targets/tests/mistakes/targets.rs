@@ -116,4 +116,29 @@ pub const ALL: &[Mistake] = &[
         "two targets and no choice",
         "targets: {a: file:///mnt/a, b: file:///mnt/b}\nworkloads: {r: {ops: read}}\n",
     ),
+    Mistake::new(
+        "accounting-none",
+        "accounting without counters",
+        "targets: {t: {url: file:///mnt/data, accounting: {gluter: gv}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "accounting-two",
+        "accounting by two counters",
+        "targets: {t: {url: file:///mnt/data, accounting: {gluster: gv, ceph: a}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "accounting-volume",
+        "a volume that is an option",
+        "targets: {t: {url: file:///mnt/data, accounting: {gluster: {volume: --help}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "accounting-via",
+        "accounting through several hosts",
+        "targets: {t: {url: file:///mnt/data, accounting: {ceph: {mds: [a, b], via: 'node[1-3]'}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "accounting-via-none",
+        "a way to no host",
+        "targets: {t: {url: file:///mnt/data, accounting: {command: {run: [date], via: {ssh_options: -v}}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
 ];

@@ -1,6 +1,6 @@
 //! What operations cost on the wire: RPCs by procedure.
 
-use store::{CellResult, MountRpcs, OpSummary};
+use store::{CallFigures, CellResult, OpSummary, ServerCalls};
 
 use crate::results::words;
 
@@ -20,35 +20,49 @@ pub fn procedures(result: &CellResult, all: bool, width: usize) -> String {
     words::wrapped(&format!("RPCs: {}", each.join(", ")), width)
 }
 
-/// What the mount that holds the files sent: one line, with `all` a table. Empty without such a mount.
-pub fn of_mount(result: &CellResult, all: bool, width: usize) -> String {
-    let Some(sent) = &result.mount_rpcs else { return String::new() };
-    let mount = words::plain(&sent.mount);
-    if all {
-        let title =
-            format!("RPCs of the mount {mount}, of all its users, for {} operations:", sent.operations);
-        return words::wrapped(&title, width) + &mount_table(sent, width);
-    }
-    let shown = sent.procedures.iter().filter(|one| one.calls_per_op >= NEGLIGIBLE);
-    let each: Vec<String> =
-        shown.map(|one| format!("{} {}", count(one.calls_per_op), words::plain(&one.procedure))).collect();
-    let sum = if each.is_empty() { "none".to_owned() } else { each.join(" + ") };
-    words::wrapped(&format!("RPCs of the mount {mount}, of all its users: an operation = {sum}"), width)
+/// What servers were asked to do: a line for each counter, with `all` a table. Empty without counters.
+pub fn of_servers(result: &CellResult, all: bool, width: usize) -> String {
+    result.server_calls.iter().map(|counted| counted_calls(counted, all, width)).collect()
 }
 
-fn mount_table(sent: &MountRpcs, width: usize) -> String {
-    let titles = [("server", 0), ("RPC", 0), ("per op", 0), ("calls", 1), ("mean", 2), ("errors", 3)];
-    let rows = sent.procedures.iter().map(|one| {
+fn counted_calls(counted: &ServerCalls, all: bool, width: usize) -> String {
+    let title = format!("{}, of all users", words::plain(&counted.title()));
+    if all {
+        let title = format!("{title}, for {} operations:", counted.operations);
+        return words::wrapped(&title, width) + &calls_table(counted, width);
+    }
+    let shown = counted.procedures.iter().filter(|one| one.all.calls_per_op >= NEGLIGIBLE);
+    let each: Vec<String> = shown
+        .map(|one| format!("{} {}", count(one.all.calls_per_op), words::plain(&one.procedure)))
+        .collect();
+    let sum = if each.is_empty() { "none".to_owned() } else { each.join(" + ") };
+    words::wrapped(&format!("{title}: an operation = {sum}"), width)
+}
+
+/// A row for each procedure, and below it one for each server if there are several.
+fn calls_table(counted: &ServerCalls, width: usize) -> String {
+    let titles = [("call", 0), ("server", 0), ("per op", 0), ("calls", 1), ("mean", 2), ("errors", 3)];
+    let row = |procedure: &str, server: &str, figures: &CallFigures| {
         vec![
-            words::plain(&one.server),
-            words::plain(&one.procedure),
-            count(one.calls_per_op),
-            one.calls.to_string(),
-            words::time(one.mean_ns as u64, one.calls),
-            one.errors.map_or_else(String::new, |errors| errors.to_string()),
+            words::plain(procedure),
+            words::plain(server),
+            count(figures.calls_per_op),
+            figures.calls.to_string(),
+            figures.mean_ns.map_or_else(String::new, |mean| words::time(mean as u64, figures.calls)),
+            figures.errors.map_or_else(String::new, |errors| errors.to_string()),
         ]
-    });
-    words::table(&titles, 2, rows.collect(), (width, "  "))
+    };
+    let mut rows = Vec::new();
+    for one in &counted.procedures {
+        match &one.servers[..] {
+            [only] => rows.push(row(&one.procedure, &only.server, &one.all)),
+            several => {
+                rows.push(row(&one.procedure, "all", &one.all));
+                rows.extend(several.iter().map(|server| row("", &server.server, &server.figures)));
+            }
+        }
+    }
+    words::table(&titles, 2, rows, (width, "  "))
 }
 
 fn name(op: &OpSummary) -> &'static str {
@@ -89,27 +103,46 @@ fn table(ops: &[&OpSummary], width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use store::RpcCount;
+    use store::{CallCounter, ProcedureCalls, ServerFigures};
 
     use super::*;
 
     #[test]
-    fn the_table_of_a_mount_has_every_procedure_of_each_server() {
-        let one = |procedure: &str, calls: u64, errors| RpcCount {
-            server: "filer".to_owned(),
-            procedure: procedure.to_owned(),
+    fn the_table_of_servers_has_sums_and_every_server() {
+        let figures = |calls: u64, errors, mean_ns| CallFigures {
             calls,
             calls_per_op: calls as f64 / 100.0,
             errors,
-            mean_ns: 2e6,
+            mean_ns,
         };
-        let procedures = vec![one("OPEN", 100, Some(3)), one("LOOKUP", 25, None)];
-        let sent = MountRpcs { mount: "/mnt".to_owned(), operations: 100, procedures };
-        let table = mount_table(&sent, 100);
+        let server = |server: &str, figures| ServerFigures { server: server.to_owned(), figures };
+        let several =
+            [server("b1", figures(300, None, Some(2e6))), server("b2", figures(200, None, Some(2e6)))];
+        let procedures = vec![
+            ProcedureCalls {
+                procedure: "LOOKUP".to_owned(),
+                all: figures(500, None, Some(2e6)),
+                servers: several.to_vec(),
+            },
+            ProcedureCalls {
+                procedure: "CREATE".to_owned(),
+                all: figures(25, Some(3), None),
+                servers: vec![server("b1", figures(25, Some(3), None))],
+            },
+        ];
+        let (counter, name) = (CallCounter::Gluster, "gv".to_owned());
+        let counted = ServerCalls { counter, name, operations: 100, procedures };
+        let table = calls_table(&counted, 100);
         let words: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(words[0], ["server", "RPC", "per", "op", "calls", "mean", "errors"]);
-        assert!(words.contains(&vec!["filer", "OPEN", "1", "100", "2.00", "ms", "3"]), "{table}");
-        assert!(words.contains(&vec!["filer", "LOOKUP", "0.25", "25", "2.00", "ms"]), "{table}");
+        assert_eq!(words[0], ["call", "server", "per", "op", "calls", "mean", "errors"]);
+        assert!(words.contains(&vec!["LOOKUP", "all", "5", "500", "2.00", "ms"]), "{table}");
+        assert!(words.contains(&vec!["b1", "3", "300", "2.00", "ms"]), "{table}");
+        assert!(words.contains(&vec!["CREATE", "b1", "0.25", "25", "3"]), "{table}");
+        let line = counted_calls(&counted, false, 200);
+        assert!(
+            line.contains("volume gv, of all users: an operation = 5 LOOKUP + 0.25 CREATE"),
+            "{line}"
+        );
     }
 
     #[test]

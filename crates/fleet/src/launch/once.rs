@@ -1,0 +1,122 @@
+//! Runs a command to its end, here or on another host, with the tools that start agents.
+
+use std::io::Read;
+use std::process::Command;
+use std::time::Duration;
+
+use experiment::Via;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::LaunchSettings;
+use super::command::shown;
+use super::copy::quoted;
+use super::deadline::Deadline;
+use super::process::Launched;
+use super::ssh;
+use super::start_error::AgentStartError;
+
+/// Maximum output of a command, in bytes.
+const MAX_OUTPUT_BYTES: usize = 16 << 20;
+
+/// Longest wait for output between two looks at the deadline.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+/// A command that did not do its work. One line: the command, what came of it, and for ssh what to do next.
+#[derive(Debug, thiserror::Error)]
+#[error("{command}: {why}")]
+pub struct OutputError {
+    /// The command as a person would type it, in backquotes.
+    command: String,
+    /// What came of it.
+    why: OutputFailure,
+}
+
+/// What came of a command.
+#[derive(Debug, thiserror::Error)]
+enum OutputFailure {
+    /// It could not be started, failed, or took too long.
+    #[error(transparent)]
+    Ended(#[from] AgentStartError),
+    /// Its output does not end.
+    #[error("it printed more than {} MiB", MAX_OUTPUT_BYTES >> 20)]
+    Endless,
+    /// The host is no destination for ssh.
+    #[error("{0}")]
+    Destination(String),
+}
+
+/// Runs a command and returns what it printed; its timeout is that of `settings`.
+///
+/// # Errors
+/// It could not be started, failed, printed too much or took too long; then it is ended.
+pub fn output_of(
+    words: &[String],
+    via: Option<&Via>,
+    settings: &LaunchSettings<'_>,
+) -> Result<String, OutputError> {
+    match via {
+        None => run(&mut plain(words.iter()), settings),
+        Some(Via::Command { command }) => run(&mut plain(command.iter().chain(words)), settings),
+        Some(Via::Ssh { host, options }) => {
+            let failed = |why| OutputError { command: format!("`ssh {host} {}`", words.join(" ")), why };
+            let login = ssh::Login::of(host, options, settings)
+                .map_err(|wrong| failed(OutputFailure::Destination(wrong)))?;
+            let mut command = login.command(settings);
+            let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            command.arg(quoted.join(" "));
+            collect(&mut command, settings, |launched| login.allow(launched)).map_err(|why| match why {
+                OutputFailure::Ended(error) => {
+                    let next = ssh::advice(&error, host);
+                    failed(error.advised("", next).into())
+                }
+                why => failed(why),
+            })
+        }
+    }
+}
+
+fn plain<'w>(mut words: impl Iterator<Item = &'w String>) -> Command {
+    let mut command = Command::new(words.next().map_or("", String::as_str));
+    command.args(words);
+    command
+}
+
+fn run(command: &mut Command, settings: &LaunchSettings<'_>) -> Result<String, OutputError> {
+    collect(command, settings, |_| ()).map_err(|why| OutputError { command: shown(command), why })
+}
+
+fn collect(
+    command: &mut Command,
+    settings: &LaunchSettings<'_>,
+    started: impl FnOnce(&Launched),
+) -> Result<String, OutputFailure> {
+    let deadline = Deadline::after(settings.start_timeout, settings.stop);
+    let launched = Launched::spawn("", command)?;
+    started(&launched);
+    let Launched { input, mut output, mut process, .. } = launched;
+    drop(input);
+    let mut text = Vec::new();
+    loop {
+        if let Some(waited) = deadline.over() {
+            return Err(AgentStartError::NoAnswer { waited, said: process.said() }.into());
+        }
+        match poll(&mut [PollFd::new(&output, PollFlags::IN)], Some(&LOOK)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(error) => return Err(AgentStartError::Output(error.into()).into()),
+        }
+        let mut part = [0; 1 << 16];
+        match output.read(&mut part).map_err(AgentStartError::Output)? {
+            0 => break,
+            count => text.extend_from_slice(&part[..count]),
+        }
+        if text.len() > MAX_OUTPUT_BYTES {
+            return Err(OutputFailure::Endless);
+        }
+    }
+    let status = process.end(deadline.left().min(Duration::from_secs(5)));
+    if !status.is_some_and(|status| status.success()) {
+        return Err(AgentStartError::Ended(process.last_words()).into());
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
