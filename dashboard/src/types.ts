@@ -9,7 +9,7 @@ export type Validity = "VALID" | "WARN" | "INVALID";
 export interface Run {
   id: string;
   /** What it does; only experiments are resumed and edited. */
-  kind: "experiment" | "check" | "network-test" | "calibration";
+  kind: "experiment" | "check" | "network-test" | "calibration" | "clean-up";
   name: string;
   hosts: string[];
   state: RunState;

@@ -15,9 +15,14 @@ from .errors import ProblemError, UnreachableError, WaitTimeoutError
 from .events import Event, parse
 from .types import (
     AccessKey,
+    Array,
+    ArrayDetail,
+    Baseline,
+    BaselineDetail,
     ConvertedFioJobs,
     Host,
     HostDetail,
+    Leftover,
     PlanSummary,
     Run,
     Schedule,
@@ -119,9 +124,9 @@ class Client:
         return self._post_work("/api/v3/calibrations", fields, idempotency_key)
 
     def result(self, run: str) -> dict[str, Any]:
-        """What a check, a network test or a calibration found.
+        """What a check, a network test or a calibration found, or a clean-up removed.
 
-        schemas/check.schema.json, network.schema.json and calibration.schema.json describe it.
+        schemas/check.schema.json, network.schema.json and calibration.schema.json describe it; CleanUpResult in openapi-v3.json the last.
         """
         return cast(dict[str, Any], self._json("GET", f"{_path(run)}/result"))
 
@@ -219,6 +224,57 @@ class Client:
     def host(self, name: str) -> HostDetail:
         """One host with its last runs, and what they recorded about it."""
         return cast(HostDetail, self._json("GET", f"/api/v3/hosts/{urllib.parse.quote(name, safe='')}"))
+
+    def arrays(self, page_size: int = 100) -> Iterator[Array]:
+        """The arrays of recent checks, and those on which a run left something, by address."""
+        return self._pages(f"/api/v3/arrays?limit={page_size}", "arrays")
+
+    def array(self, address: str) -> ArrayDetail:
+        """One array: the last runs on it, what they created, and what is left."""
+        return cast(ArrayDetail, self._json("GET", f"/api/v3/arrays/{urllib.parse.quote(address, safe='')}"))
+
+    def leftovers(self, page_size: int = 100) -> Iterator[Leftover]:
+        """What runs created and did not remove."""
+        return self._pages(f"/api/v3/leftovers?limit={page_size}", "leftovers")
+
+    def post_clean_up(
+        self,
+        run: str,
+        token: str | None = None,
+        keys: Mapping[str, AccessKey] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Run:
+        """Removes what a run left, as a run of its own. `token` is the array's, and `keys` has the key for buckets as `s3`."""
+        given: dict[str, Any] = {"run": run, "token": token, "keys": keys}
+        fields = {name: value for name, value in given.items() if value is not None}
+        return self._post_work("/api/v3/clean-ups", fields, idempotency_key)
+
+    def forget_leftover(self, run: str) -> list[str]:
+        """Forgets what a run left, and removes nothing; returns what may still exist."""
+        path = f"/api/v3/leftovers/{urllib.parse.quote(run, safe='')}"
+        return cast(list[str], self._json("DELETE", path)["not_removed"])
+
+    def baselines(self, page_size: int = 100) -> Iterator[Baseline]:
+        """The baselines by name."""
+        return self._pages(f"/api/v3/baselines?limit={page_size}", "baselines")
+
+    def baseline(self, name: str) -> BaselineDetail:
+        """One baseline with its figures."""
+        return cast(BaselineDetail, self._json("GET", _baseline_path(name)))
+
+    def save_baseline(self, name: str, run: str) -> BaselineDetail:
+        """Keeps a finished run, or the links of a network test, as a baseline; replaces an earlier one of this name."""
+        body = json.dumps({"run": run}).encode()
+        return cast(BaselineDetail, self._json("PUT", _baseline_path(name), body=body))
+
+    def remove_baseline(self, name: str) -> None:
+        """Removes a baseline; its run stays."""
+        self._request("DELETE", _baseline_path(name))
+
+    def compare_with_baseline(self, run: str, baseline: str) -> dict[str, Any]:
+        """What changed since the run that is kept as a baseline; schemas/comparison.schema.json describes it."""
+        query = urllib.parse.urlencode({"baseline": baseline})
+        return cast(dict[str, Any], self._json("GET", f"{_path(run)}/compare?{query}"))
 
     def add_schedule(
         self,
@@ -337,6 +393,10 @@ class Client:
 
 def _path(run: str) -> str:
     return f"/api/v3/runs/{urllib.parse.quote(run, safe='')}"
+
+
+def _baseline_path(name: str) -> str:
+    return f"/api/v3/baselines/{urllib.parse.quote(name, safe='')}"
 
 
 def _schedule_path(schedule: str) -> str:

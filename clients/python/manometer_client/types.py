@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-RunKind = Literal["experiment", "check", "network-test", "calibration"]
+RunKind = Literal["experiment", "check", "network-test", "calibration", "clean-up"]
 RunState = Literal["queued", "running", "finished", "interrupted", "failed", "cancelled"]
 
 
@@ -149,6 +149,103 @@ class HostDetail(Host):
 
     runs: list[HostRun]
     recorded: RecordedHost | None
+
+
+class CreatedItem(TypedDict):
+    """Something that a run created: on an array, or a place on a target."""
+
+    what: str
+    kind: str
+    on_array: bool
+    state: Literal["intended", "created", "removed", "foreign"]
+    since: str | None
+
+
+class Leftover(TypedDict):
+    """What a run created and did not remove."""
+
+    run: str
+    name: str | None
+    state: RunState | None
+    host: str
+    array: str | None
+    items: list[CreatedItem]
+    unreadable: str | None
+
+
+class Array(TypedDict):
+    """An array on which runs created something."""
+
+    address: str
+    last_run: HostRun | None
+    ended: EndedRuns
+    left_count: int
+
+
+class ArrayRun(HostRun):
+    """A run on an array, with what it created there."""
+
+    created: list[str]
+
+
+class ArrayLeftover(TypedDict):
+    """What a run left on an array."""
+
+    run: str
+    items: list[CreatedItem]
+
+
+class ArrayDetail(Array):
+    """An array with its last runs, newest first, and what they left."""
+
+    api_version: str | None
+    runs: list[ArrayRun]
+    left: list[ArrayLeftover]
+
+
+class Baseline(TypedDict):
+    """Named results, with which later runs are compared."""
+
+    name: str
+    kept: str
+    kind: Literal["run", "network"]
+    run: str | None
+    cell_count: int
+    link_count: int
+    hosts: list[str]
+    bytes_per_s: float | None
+
+
+class BaselineCell(TypedDict):
+    """A cell of a baseline."""
+
+    name: str
+    target: str
+    bytes_per_s: float
+    ops_per_s: float
+    p50_ns: int
+    p99_ns: int
+
+
+# `from` is no name of Python's, so the fields are written as a dictionary.
+BaselineLink = TypedDict(
+    "BaselineLink",
+    {
+        "from": str,
+        "to": str,
+        "streams": int,
+        "both_ways": bool,
+        "bytes_per_s": float | None,
+        "round_trip_ns": int | None,
+    },
+)
+
+
+class BaselineDetail(Baseline):
+    """A baseline with the cells of its run, or the links of its network."""
+
+    cells: list[BaselineCell]
+    links: list[BaselineLink]
 
 
 class Schedule(TypedDict):

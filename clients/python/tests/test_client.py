@@ -222,6 +222,34 @@ def test_hosts_say_what_occupies_them_and_what_runs_recorded(served: Served) -> 
     service.stop(long["id"])
 
 
+def test_a_run_is_kept_as_a_baseline_and_compared_with(served: Served) -> None:
+    service = Client(served.url)
+    assert list(service.baselines()) == []
+    run = service.wait(service.post(EXACT)["id"], timeout=60)
+    kept = service.save_baseline("before / after", run["id"])
+    assert kept["kind"] == "run" and kept["run"] == run["id"] and len(kept["cells"]) == kept["cell_count"]
+    assert service.baseline("before / after") == kept
+    assert [one["name"] for one in service.baselines(page_size=1)] == ["before / after"]
+    assert service.compare_with_baseline(run["id"], "before / after")["a"]["baseline"] == "before / after"
+    service.remove_baseline("before / after")
+    with pytest.raises(ProblemError) as missing:
+        service.baseline("before / after")
+    assert missing.value.code == "no-such-baseline"
+
+
+def test_nothing_is_left_of_runs_that_ended(served: Served) -> None:
+    service = Client(served.url)
+    run = service.wait(service.post(EXACT)["id"], timeout=60)
+    assert list(service.leftovers()) == [] and list(service.arrays()) == []
+    for removal in (service.post_clean_up, service.forget_leftover):
+        with pytest.raises(ProblemError) as nothing:
+            removal(run["id"])
+        assert nothing.value.code == "no-leftovers"
+    with pytest.raises(ProblemError) as missing:
+        service.array("nowhere")
+    assert missing.value.code == "no-such-array"
+
+
 def test_events_continue_after_a_restart_and_end_with_the_service(served: Served) -> None:
     service = Client(served.url)
     run = service.post(LONG)

@@ -17,6 +17,7 @@ use support::{Stage, run};
 use tempfile::TempDir;
 
 const CHECKS: &str = "/api/v3/checks";
+const CLEAN_UPS: &str = "/api/v3/clean-ups";
 
 /// A short check with little load; `source` says of what.
 fn short(source: &Value, seconds: u32) -> Value {
@@ -252,6 +253,85 @@ fn a_check_of_a_killed_service_is_interrupted_and_can_be_cleaned_up() {
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert_eq!(names(&state(&directory, "journal")), Vec::<String>::new());
     stage.assert_untouched();
+}
+
+#[test]
+fn what_a_killed_check_left_on_an_array_is_listed_and_removed_by_a_request() {
+    let mut stage = Stage::new(1);
+    stage.remember();
+    let directory = directory();
+    let served = Served::start(&directory, &[]);
+    let (address, token) =
+        (stage.array.management_address().to_string(), stage.array.token().reveal().to_owned());
+    let array = json!({
+        "array": { "management": address, "token": token, "tls_fingerprint": stage.array.fingerprint().unwrap() },
+        "mount_port": stage.mount_port(), "portmap_port": stage.portmap_port(), "s3_port": stage.s3_port(),
+    });
+    let id = served.work(CHECKS, &short(&array, 600));
+    served.wait_for_intervals(&id, 1);
+    // Under way, nothing is left, and nothing is removed.
+    assert_eq!(served.get_json("/api/v3/leftovers")["leftovers"], json!([]));
+    let clean_up = json!({ "run": id, "token": token });
+    assert_eq!(served.post_json(CLEAN_UPS, &clean_up).problem(), "under-way");
+    served.signal(Signal::KILL);
+    assert_eq!(served.finish().0, None);
+
+    let served = Served::start(&directory, &[]);
+    let left = served.get_json("/api/v3/leftovers")["leftovers"].clone();
+    assert_eq!(
+        (&left[0]["run"], &left[0]["array"], &left[0]["state"]),
+        (&json!(id), &json!(address), &json!("interrupted"))
+    );
+    let kinds: Vec<&str> =
+        left[0]["items"].as_array().unwrap().iter().map(|item| item["kind"].as_str().unwrap()).collect();
+    for kind in ["file-system", "bucket", "account", "user"] {
+        assert!(kinds.contains(&kind), "{kind} is not among {kinds:?}");
+    }
+    let arrays = served.get_json("/api/v3/arrays")["arrays"].clone();
+    assert_eq!(
+        (&arrays[0]["address"], &arrays[0]["left_count"]),
+        (&json!(address), &json!(kinds.len())),
+        "{arrays}"
+    );
+
+    // A token is needed, and a wrong one removes nothing and is kept nowhere.
+    let refused = served.post_json(CLEAN_UPS, &json!({ "run": id }));
+    assert_eq!((refused.status, &refused.json()["field"]), (422, &json!("token")), "{refused:?}");
+    let wrong = "a-canary-of-a-token-that-opens-nothing";
+    let failed = served.work(CLEAN_UPS, &json!({ "run": id, "token": wrong }));
+    let last = served.all_events(&failed).pop().unwrap();
+    assert!(last.data["state"] == "finished" && last.data["reason"].is_string(), "{last:?}");
+    assert_eq!(served.get_json(&format!("/api/v3/runs/{failed}/result"))["removed"], json!([]));
+
+    let headers = "Content-Type: application/json\r\nIdempotency-Key: once\r\n";
+    let first = served.request("POST", CLEAN_UPS, headers, &clean_up.to_string());
+    assert_eq!((first.status, &first.json()["kind"]), (202, &json!("clean-up")), "{first:?}");
+    let cleaning = first.json()["id"].as_str().unwrap().to_owned();
+    let last = served.all_events(&cleaning).pop().unwrap();
+    assert_eq!(last.data, json!({ "state": "finished", "reason": null }));
+    let result = served.get_json(&format!("/api/v3/runs/{cleaning}/result"));
+    assert_eq!((&result["cleaned"], &result["left"]), (&json!(true), &json!([])), "{result}");
+    assert_eq!(result["removed"].as_array().map(Vec::len), Some(kinds.len()), "{result}");
+    // Repeated, it is the same run, although nothing is left.
+    let again = served.request("POST", CLEAN_UPS, headers, &clean_up.to_string());
+    assert_eq!((again.status, &again.json()["id"]), (200, &json!(cleaning)), "{again:?}");
+    assert_eq!(served.post_json(CLEAN_UPS, &clean_up).problem(), "no-leftovers");
+    stage.assert_untouched();
+    assert_eq!(names(&state(&directory, "journal")), Vec::<String>::new());
+    for secret in [wrong, &*token] {
+        assert!(!served.messages().contains(secret));
+        assert_absent(&directory, secret);
+    }
+
+    // A check that ends says what it created.
+    let (id, result) = checked(&served, &array);
+    assert!(!result["array"]["created"].as_array().unwrap().is_empty(), "{result}");
+    let path = format!("/api/v3/arrays/{}", address.replace(':', "%3A"));
+    let shown = served.get_json(&path);
+    assert_eq!((&shown["runs"][0]["id"], &shown["left"]), (&json!(id), &json!([])), "{shown}");
+    assert_eq!(shown["runs"][0]["created"], result["array"]["created"]);
+    assert_eq!(shown["api_version"], result["array"]["api_version"]);
+    assert_eq!(served.get("/api/v3/arrays/nowhere").problem(), "no-such-array");
 }
 
 #[test]

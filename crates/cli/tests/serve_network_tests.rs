@@ -63,6 +63,43 @@ fn a_network_test_is_a_run_with_its_matrix() {
     assert_eq!(compared["cells"].as_array().unwrap().len(), 3, "{compared:#}");
     let refused = served.request("POST", &format!("/api/v3/runs/{id}/resume"), "", "");
     assert_eq!((refused.status, &*refused.problem()), (409, "not-an-experiment"));
+
+    // Its links are kept as a baseline, which is no run to compare with.
+    let json_type = "Content-Type: application/json\r\n";
+    let path = "/api/v3/baselines/before%20the%2Fupgrade";
+    let kept = served.request("PUT", path, json_type, &json!({ "run": id }).to_string());
+    assert_eq!((kept.status, &kept.json()["kind"]), (200, &json!("network")), "{kept:?}");
+    let shown = served.get_json(path);
+    assert_eq!((&shown["name"], &shown["kept"]), (&json!("before the/upgrade"), &result["taken"]));
+    assert_eq!(shown["links"].as_array().map(Vec::len), Some(3), "{shown}");
+    let compared = served.get(&format!("/api/v3/runs/{id}/compare?baseline=before%20the%2Fupgrade"));
+    assert_eq!((compared.status, &*compared.problem()), (409, "network-baseline"));
+
+    // Cells of an experiment are, also under the name of an earlier one.
+    let run = served.run("targets: {t: 'sim:'}\nworkloads: {w: {ops: read}}\nstages: {measure: 5s}\n");
+    served.all_events(&run);
+    for of in [&run, &run] {
+        let kept = served.request("PUT", "/api/v3/baselines/a", json_type, &json!({ "run": of }).to_string());
+        assert_eq!((kept.status, &kept.json()["cell_count"]), (200, &json!(1)), "{kept:?}");
+    }
+    let compared = served.get_json(&format!("/api/v3/runs/{run}/compare?baseline=a"));
+    assert_eq!((&compared["a"]["baseline"], &compared["a"]["id"]), (&json!("a"), &json!(run)), "{compared}");
+    let page = served.get_json("/api/v3/baselines?limit=1");
+    assert_eq!(
+        (&page["baselines"][0]["name"], &page["next"]),
+        (&json!("a"), &json!("/api/v3/baselines?limit=1&after=a"))
+    );
+    for (body, status) in
+        [(json!({}), 422), (json!({ "run": "../x" }), 422), (json!({ "run": "abcdefgh" }), 404)]
+    {
+        let refused = served.request("PUT", "/api/v3/baselines/b", json_type, &body.to_string());
+        assert_eq!(refused.status, status, "{body}: {refused:?}");
+    }
+    let long = format!("/api/v3/baselines/{}", "x".repeat(101));
+    assert_eq!(served.request("PUT", &long, json_type, &json!({ "run": run }).to_string()).status, 422);
+    assert_eq!(served.get(&format!("/api/v3/runs/{run}/compare")).status, 400);
+    assert_eq!(served.request("DELETE", "/api/v3/baselines/a", "", "").status, 204);
+    assert_eq!(served.request("DELETE", "/api/v3/baselines/a", "", "").problem(), "no-such-baseline");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Removes what dead runs left, according to their journals; touches nothing else.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use reactor::clock;
@@ -12,6 +13,7 @@ use crate::http::Trust;
 use crate::journal::{ArrayFacts, Entry, Journal, Opened, RecordedPlace, Resource, Run};
 use crate::leftover::{LeftoverError, PlaceError};
 use crate::remove::Remover;
+use crate::run_id::RunId;
 use crate::secret::ApiSecret;
 use crate::session::BucketAccess;
 
@@ -65,13 +67,60 @@ pub fn cleanup(
     say: &mut dyn FnMut(&str),
 ) -> Result<CleanupReport, ProvisionError> {
     let mut report = CleanupReport::default();
-    let mut work = Work { options, silent: BTreeSet::new(), begun_ns: clock::now_ns() };
+    let mut work = Work::new(options, &|| false);
     let files = journal.files()?;
     for (at, path) in files.iter().enumerate() {
-        let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
+        let name = name_of(path);
         if files.len() > 1 {
             say(&format!("run {name}: journal {} of {}", at + 1, files.len()));
         }
+        work.one(path, &mut report, helper, say);
+    }
+    Ok(report)
+}
+
+/// Removes what one dead run left, as [`cleanup`] does. No removal starts after `stopped`.
+pub fn cleanup_run(
+    journal: &Journal,
+    run: &RunId,
+    options: &CleanupOptions,
+    stopped: &dyn Fn() -> bool,
+    helper: &mut dyn Helper,
+    say: &mut dyn FnMut(&str),
+) -> CleanupReport {
+    let mut report = CleanupReport::default();
+    Work::new(options, stopped).one(&journal.file_of(run), &mut report, helper, say);
+    report
+}
+
+/// The id of the run that a journal file is about.
+fn name_of(path: &Path) -> String {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned()
+}
+
+/// One cleanup over many journals.
+struct Work<'a> {
+    options: &'a CleanupOptions,
+    stopped: &'a dyn Fn() -> bool,
+    /// Arrays that did not answer: later calls do not wait for them again.
+    silent: BTreeSet<String>,
+    begun_ns: u64,
+}
+
+impl<'a> Work<'a> {
+    fn new(options: &'a CleanupOptions, stopped: &'a dyn Fn() -> bool) -> Self {
+        Self { options, stopped, silent: BTreeSet::new(), begun_ns: clock::now_ns() }
+    }
+
+    /// Cleans up the run of a journal file.
+    fn one(
+        &mut self,
+        path: &Path,
+        report: &mut CleanupReport,
+        helper: &mut dyn Helper,
+        say: &mut dyn FnMut(&str),
+    ) {
+        let name = name_of(path);
         match Journal::take_over(path) {
             Ok(Opened::Gone) => {}
             Ok(Opened::Alive) => {
@@ -79,7 +128,7 @@ pub fn cleanup(
                 report.alive.push(name);
             }
             Ok(Opened::Dead(run)) => {
-                let failures = work.finish(&run, helper, say);
+                let failures = self.finish(&run, helper, say);
                 if failures.is_empty() {
                     say(&format!("run {name}: nothing is left"));
                     report.cleaned.push(name);
@@ -96,18 +145,7 @@ pub fn cleanup(
             }
         }
     }
-    Ok(report)
-}
 
-/// One cleanup over many journals.
-struct Work<'a> {
-    options: &'a CleanupOptions,
-    /// Arrays that did not answer: later calls do not wait for them again.
-    silent: BTreeSet<String>,
-    begun_ns: u64,
-}
-
-impl Work<'_> {
     /// Cleans up one run; returns what remains.
     fn finish(&mut self, run: &Run, helper: &mut dyn Helper, say: &mut dyn FnMut(&str)) -> Vec<String> {
         let mut failures: Vec<String> = run.foreign().iter().map(|title| refused(run, title)).collect();
@@ -157,6 +195,9 @@ impl Work<'_> {
 
     /// Whether another removal may start.
     fn in_time(&self) -> Result<(), LeftoverError> {
+        if (self.stopped)() {
+            return Err(LeftoverError::Stopped);
+        }
         let spent = Duration::from_nanos(clock::now_ns().saturating_sub(self.begun_ns));
         if spent < self.options.time_limit {
             return Ok(());

@@ -20,6 +20,9 @@ pub(crate) enum LeftoverError {
         /// Time since the clean-up began.
         spent: Duration,
     },
+    /// The clean-up was stopped.
+    #[error("not tried: the clean-up was stopped; next: run it again")]
+    Stopped,
     /// Something on an array, in a journal without an array.
     #[error("the journal does not say which array it is about")]
     NoArray,

@@ -50,13 +50,14 @@ mod version;
 
 pub use addresses::{AddressChoice, DataInterface};
 pub use cancel::Cancel;
-pub use cleanup::{CleanupOptions, CleanupReport, Helper, cleanup};
+pub use cleanup::{CleanupOptions, CleanupReport, Helper, cleanup, cleanup_run};
 pub use client::Management;
 pub use error::{ArrayMessage, CallError, Failure, ProvisionError, RemoveError};
 pub use forget::{Forgotten, forget};
 pub use http::{Fingerprint, JsonUrl, JsonUrlError, Trust};
 pub use journal::{
-    Container, EntryId, Journal, RecordedPlace, Run, removed_elsewhere, settled_on, settled_told, this_host,
+    Container, EntryId, Journal, JournalListing, ListedItem, ListedState, RecordedPlace, Run,
+    removed_elsewhere, settled_on, settled_told, this_host,
 };
 pub use leftover::PlaceError;
 pub use run_id::{RunId, RunIdError};

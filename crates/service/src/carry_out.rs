@@ -1,5 +1,6 @@
 //! One run of the service, on its own thread, with its own options, events, stop token and secrets.
 
+mod clean_up;
 mod measurement;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use checks::CheckError;
 use experiment::Plan;
 use exporters::{CurrentRun, GraphitePush};
-use provision::{RunId, RunIdError};
+use provision::{ProvisionError, RunId, RunIdError};
 use runner::bottleneck::own_host;
 use runner::progress::SharedProgress;
 use runner::{Events, RunError, RunOptions, RunOutcome, StopToken};
@@ -24,6 +25,7 @@ use crate::observer::Observer;
 use crate::options::RequestPolicy;
 use crate::stored_results::StoredResults;
 use crate::work::{RunKind, Work};
+pub(crate) use clean_up::CleanUpResult;
 
 /// What a run needs from the service.
 pub(crate) struct Task {
@@ -104,6 +106,9 @@ enum CarryOutError {
     /// Other work failed.
     #[error(transparent)]
     Check(#[from] CheckError),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] ProvisionError),
     /// A calibration cannot be kept.
     #[error(transparent)]
     Calibration(#[from] CalibrationError),
@@ -137,6 +142,7 @@ fn execute(task: Task, place: &Place<'_>) -> Result<RunEnd, CarryOutError> {
         Work::Check(request) => measurement::check(*request, task, place),
         Work::NetworkTest(test) => measurement::network(test.request, task, place),
         Work::Calibration(calibration) => measurement::calibrate(calibration, task, place),
+        Work::CleanUp(work) => clean_up::clean_up(&work, task, place),
     }
 }
 
@@ -159,8 +165,7 @@ fn experiment(plan: Plan, task: Task, place: &Place<'_>) -> Result<RunEnd, Carry
     let current = Arc::new(CurrentRun::new(&task.id, &plan));
     // Each run has a task of its own.
     let _ = task.current.set(Arc::clone(&current));
-    let mut observers: Vec<Arc<dyn Events>> =
-        vec![Arc::new(Observer { log: task.log, progress: task.progress }), current];
+    let mut observers: Vec<Arc<dyn Events>> = vec![Arc::new(Observer::new(task.log, task.progress)), current];
     if let Some(graphite) = &task.graphite {
         observers.push(Arc::new(graphite.observe(&task.id, &plan, &own_host())));
     }

@@ -299,6 +299,18 @@ impl Database {
         self.connection.rows(&query, params![state.name(), self.server], asked_run)
     }
 
+    /// Up to `limit` runs of a kind, newest first, each with what was posted.
+    pub(crate) fn of_kind(
+        &self,
+        kind: RunKind,
+        limit: u32,
+    ) -> Result<Vec<(AskedRun, String)>, DatabaseError> {
+        let query =
+            format!("SELECT {COLUMNS}, request FROM runs WHERE kind = ?1 ORDER BY number DESC LIMIT ?2");
+        self.connection
+            .rows(&query, params![kind.name(), limit], |row| Ok((asked_run(row)?, row.get(COLUMN_COUNT)?)))
+    }
+
     /// Up to `limit` runs, newest first, older than the one with number `before`.
     pub(crate) fn page(&self, before: i64, limit: u32) -> Result<Vec<AskedRun>, DatabaseError> {
         let query = format!("SELECT {COLUMNS} FROM runs WHERE number < ?1 ORDER BY number DESC LIMIT ?2");

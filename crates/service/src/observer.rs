@@ -16,6 +16,13 @@ pub(crate) struct Observer {
     pub progress: Arc<OnceLock<Arc<SharedProgress>>>,
 }
 
+impl Observer {
+    /// For a run with this log.
+    pub(crate) fn new(log: Arc<EventLog>, progress: Arc<OnceLock<Arc<SharedProgress>>>) -> Self {
+        Self { log, progress }
+    }
+}
+
 impl Events for Observer {
     fn event(&self, event: RunEvent<'_>) {
         match event {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use database::DatabaseError;
 use exporters::{CurrentRun, GraphitePush};
-use provision::RunId;
+use provision::{Journal, ProvisionError, RunId};
 use runner::progress::SharedProgress;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
@@ -30,7 +30,7 @@ use crate::server_id::{ServerIdError, server_id};
 use crate::stored_results::StoredResults;
 use crate::storperf::{GroupBook, StorperfJob};
 use crate::threads::RunThreads;
-use crate::work::Work;
+use crate::work::{RunKind, Work};
 pub(crate) use hosts::KnownHost;
 
 /// Maximum number of runs that wait.
@@ -55,6 +55,7 @@ pub(crate) struct RunQueue {
     threads: RunThreads,
     groups: Mutex<GroupBook>,
     results: StoredResults,
+    journal: Journal,
     /// Receives the measurements of all runs.
     graphite: Option<Arc<GraphitePush>>,
     database: Mutex<Database>,
@@ -119,6 +120,9 @@ pub(crate) enum QueueError {
     /// The service has no id.
     #[error(transparent)]
     ServerId(#[from] ServerIdError),
+    /// Its journals cannot be used.
+    #[error(transparent)]
+    Journal(#[from] ProvisionError),
     /// It cannot start threads.
     #[error("no thread could be started: {0}")]
     Threads(#[source] std::io::Error),
@@ -170,6 +174,7 @@ impl RunQueue {
             messages,
             threads: RunThreads::new().map_err(QueueError::Threads)?,
             results: StoredResults::new(directory, server),
+            journal: Journal::open(&directory.join(carry_out::JOURNAL))?,
             groups: Mutex::default(),
             graphite: settings.graphite,
             database: Mutex::new(database),
@@ -294,6 +299,34 @@ impl RunQueue {
         let detail =
             format!("run {id} belongs to another service with this database; next: ask that service");
         Err(Problem::new(StatusCode::CONFLICT, "another-service", detail))
+    }
+
+    /// A run; `None` if there is none with this id.
+    pub(crate) fn find(&self, id: &str) -> Result<Option<AskedRun>, Problem> {
+        self.database().run(id).map_err(broken)
+    }
+
+    /// Whether an earlier request had this idempotency key.
+    pub(crate) fn knows_key(&self, key: &str) -> bool {
+        self.database().by_key(key).is_ok_and(|run| run.is_some())
+    }
+
+    /// Whether a run of this service, or what its hosts share, has this id and is under way.
+    pub(crate) fn is_under_way(&self, run: &RunId) -> bool {
+        // The journal of a place that all hosts share has the id of an agent, also if they are threads of this process.
+        let shares = |own: RunId| own.of_agent(0) == *run || own.of_agent(u32::MAX) == *run;
+        let is = |own: &String| own == run.as_str() || own.parse().is_ok_and(shares);
+        self.shared().running.keys().any(is)
+    }
+
+    /// What the runs of this service created and have not removed.
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// The newest runs of a kind, newest first, each with what was posted.
+    pub(crate) fn of_kind(&self, kind: RunKind, limit: u32) -> Result<Vec<(AskedRun, String)>, Problem> {
+        self.database().of_kind(kind, limit).map_err(broken)
     }
 
     /// What was posted as a run, without secrets.

@@ -84,7 +84,12 @@ fn provision(
     match build(request, array, &mut session, events, ports) {
         Ok((targets, address_choice)) => Ok(Provisioned {
             targets,
-            array: Some(CheckedArray { management: address.clone(), api_version, address_choice }),
+            array: Some(CheckedArray {
+                management: address.clone(),
+                api_version,
+                address_choice,
+                created: run.created_on_array(),
+            }),
             session: Some(session),
         }),
         Err(error) => {

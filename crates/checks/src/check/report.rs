@@ -65,6 +65,8 @@ pub struct CheckedArray {
     pub api_version: String,
     /// Why these data addresses were chosen.
     pub address_choice: Vec<String>,
+    /// What the check created on it, in words.
+    pub created: Vec<String>,
 }
 
 impl CheckReport {

@@ -12,7 +12,6 @@ use units::Share;
 
 use super::{ended, write};
 use crate::messages::{Messages, terminal_width};
-use crate::results::show::baseline;
 use crate::results::{ResultsFile, WrongInput};
 
 /// Compares runs, or a run with a named baseline: each cell's difference, its 95 % interval and significance.
@@ -270,7 +269,7 @@ fn document(store: &Store, run: RunRecord, whole: bool) -> Result<Document> {
 fn load_baseline(text: &str, file: &ResultsFile, whole: bool) -> Result<Document> {
     let (store, name) = place(text, file)?;
     let kept = store.baseline(name)?;
-    let Some(document) = baseline::document(&kept) else {
+    let Some(document) = Document::of_baseline(&kept) else {
         let why = match &kept.content {
             BaselineContent::Network(_) => "is a network baseline, but a comparison needs a run",
             BaselineContent::Run { .. } => "was kept by an earlier version, without what a comparison needs",

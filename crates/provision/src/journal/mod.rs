@@ -5,12 +5,14 @@
 
 mod earlier;
 mod elsewhere;
+mod listing;
 mod place;
 mod record;
 mod run;
 mod store;
 
 pub use elsewhere::{removed_elsewhere, settled_on, settled_told};
+pub use listing::{JournalListing, ListedItem, ListedState};
 pub use place::{Container, RecordedPlace};
 pub use record::this_host;
 pub(crate) use record::{ArrayFacts, Resource, State};

@@ -41,7 +41,7 @@ impl RecordedPlace {
     }
 
     /// The bucket that it lies in.
-    pub(crate) fn bucket(&self) -> Option<&str> {
+    pub fn bucket(&self) -> Option<&str> {
         match &self.within {
             Some(Container::Bucket(name)) => Some(name),
             _ => None,

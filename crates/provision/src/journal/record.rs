@@ -58,6 +58,26 @@ impl Resource {
         }
     }
 
+    /// The name of its kind, as in the file.
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self {
+            Self::FileSystem { .. } => "file-system",
+            Self::Account { .. } => "account",
+            Self::User { .. } => "user",
+            Self::AccessKey { .. } => "access-key",
+            Self::Bucket { .. } => "bucket",
+            Self::Place(_) => "place",
+        }
+    }
+
+    /// Scheme of the protocol that removes it, if it is a place on a target.
+    pub(crate) fn scheme(&self) -> Option<&str> {
+        match self {
+            Self::Place(place) => Some(&place.scheme),
+            _ => None,
+        }
+    }
+
     /// Whether the management API removes it.
     pub(crate) fn is_on_array(&self) -> bool {
         !matches!(self, Self::Place(_))

@@ -102,6 +102,12 @@ impl Run {
         self.settle(id, State::Void, Record::Void { n: id.0, why: why.to_owned() })
     }
 
+    /// What the array created and has not removed, in words.
+    pub fn created_on_array(&self) -> Vec<String> {
+        let there = |entry: &&Entry| entry.state == State::Created && entry.resource.is_on_array();
+        self.content().entries.iter().filter(there).map(|entry| entry.resource.to_string()).collect()
+    }
+
     /// What remains to be removed, in words.
     pub fn remaining(&self) -> Vec<String> {
         let open = |entry: &&Entry| !entry.state.is_settled();
@@ -170,18 +176,10 @@ impl Run {
             file.set_len(whole as u64).map_err(|error| unreadable(error.to_string()))?;
             file.seek(SeekFrom::End(0)).map_err(|error| unreadable(error.to_string()))?;
         }
-        let mut content = Content { file, array: None, entries: Vec::new() };
-        for (number, line) in text[..whole].lines().enumerate() {
-            let record = serde_json::from_str(line)
-                .map_err(|error| unreadable(format!("line {}: {error}", number + 1)))?;
-            content.replay(record).map_err(|cause| unreadable(format!("line {}: {cause}", number + 1)))?;
-        }
-        for entry in &mut content.entries {
-            if !entry.state.is_settled() && !entry.resource.is_of(&id) {
-                entry.state = State::Foreign;
-            }
-        }
-        Ok(Self(Arc::new(Inner { id, path: path.to_owned(), content: Mutex::new(content) })))
+        let Listed { array, entries, .. } =
+            Listed::read(&text[..whole], &id).map_err(|error| unreadable(error.to_string()))?;
+        let content = Mutex::new(Content { file, array, entries });
+        Ok(Self(Arc::new(Inner { id, path: path.to_owned(), content })))
     }
 
     /// Records which array the run uses.
@@ -249,9 +247,32 @@ impl Run {
     }
 }
 
+/// What the lines of a journal list.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    /// The host of the process that began it.
+    pub host: String,
+    /// When it began.
+    pub started: String,
+    pub array: Option<ArrayFacts>,
+    pub entries: Vec<Entry>,
+}
+
+/// A line that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}: {cause}")]
+pub(super) struct LineError {
+    /// Its number, from 1.
+    line: usize,
+    cause: RecordError,
+}
+
 /// Why a record does not continue a journal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 enum RecordError {
+    /// It is no record.
+    #[error("{0}")]
+    Json(#[source] serde_json::Error),
     /// The journal has this format.
     #[error("its format is {0}, and this program reads 1 to {FORMAT}")]
     Format(u32),
@@ -267,13 +288,37 @@ impl Content {
     fn is_settled(&self) -> bool {
         self.entries.iter().all(|entry| entry.state.is_settled())
     }
+}
+
+impl Listed {
+    /// Reads complete lines of the journal of a run.
+    ///
+    /// # Errors
+    /// The first line that cannot be read, and why.
+    pub(super) fn read(text: &str, id: &RunId) -> Result<Self, LineError> {
+        let mut listed = Self::default();
+        for (number, line) in text.lines().enumerate() {
+            let read = serde_json::from_str(line).map_err(RecordError::Json);
+            let replayed = read.and_then(|record| listed.replay(record));
+            replayed.map_err(|cause| LineError { line: number + 1, cause })?;
+        }
+        for entry in &mut listed.entries {
+            if !entry.state.is_settled() && !entry.resource.is_of(id) {
+                entry.state = State::Foreign;
+            }
+        }
+        Ok(listed)
+    }
 
     fn replay(&mut self, record: Record) -> Result<(), RecordError> {
         let (n, state) = match record {
             Record::Run { format, .. } if !(1..=FORMAT).contains(&format) => {
                 return Err(RecordError::Format(format));
             }
-            Record::Run { .. } => return Ok(()),
+            Record::Run { host, started, .. } => {
+                (self.host, self.started) = (host, started);
+                return Ok(());
+            }
             Record::Array(facts) => {
                 self.array = Some(facts);
                 return Ok(());

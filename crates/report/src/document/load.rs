@@ -1,6 +1,6 @@
 //! Loads a document from the results file. Intervals are streamed, never held in memory together.
 
-use store::{CellRecord, CellResult, RunRecord, Store, StoreError};
+use store::{Baseline, BaselineContent, CellRecord, CellResult, RunRecord, Store, StoreError};
 
 use super::{CellBuilder, CellView, Document, HostLine, HostLineBuilder, HostSamples, PointLimits};
 
@@ -47,6 +47,16 @@ impl Document {
             })
             .collect();
         Self { run, cells, events: Vec::new() }
+    }
+
+    /// The run behind a baseline; `None` for a network baseline, and for one that an earlier version saved.
+    pub fn of_baseline(baseline: &Baseline) -> Option<Self> {
+        match &baseline.content {
+            BaselineContent::Run { whole: Some(whole), .. } => {
+                Some(Self::of_records(whole.record.clone(), whole.cells.clone()))
+            }
+            _ => None,
+        }
     }
 }
 

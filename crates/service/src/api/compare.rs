@@ -8,11 +8,14 @@ use axum::response::{IntoResponse, Response};
 use provision::RunId;
 use report::{CompareOptions, Document, Metric, RunComparison};
 use serde::Deserialize;
+use store::{BaselineContent, RunRecord, Store};
 use utoipa::IntoParams;
 
+use super::baselines::named;
 use super::results::{failed, measured, page};
 use super::{ApiState, RunPath, blocking, parameters, stored as records};
 use crate::problem::Problem;
+use crate::queue::RunQueue;
 
 /// What to compare with.
 #[derive(Deserialize, IntoParams)]
@@ -21,7 +24,9 @@ use crate::problem::Problem;
 pub(crate) struct CompareQuery {
     /// The id of the reference run
     #[param(pattern = "^[a-z2-7]{8}$")]
-    with: String,
+    with: Option<String>,
+    /// Instead of `with`: the name of the baseline that is the reference
+    baseline: Option<String>,
     /// The metric: `bandwidth`, `rate`, `p50`, `p99` or `mean`, of one operation if named (`read.p99`); by default, each cell's main
     /// metric
     metric: Option<String>,
@@ -30,7 +35,32 @@ pub(crate) struct CompareQuery {
     threshold: Option<f64>,
 }
 
-/// Compares a run with a reference run
+/// What a run is compared with.
+enum Reference {
+    /// The run with this id.
+    Run(String),
+    /// The baseline with this name.
+    Baseline(String),
+}
+
+/// The run behind a baseline.
+fn baseline_run(queue: &RunQueue, name: &str) -> Result<Document, Problem> {
+    let kept = named(queue.results().open().map_err(failed)?.as_ref(), name)?;
+    Document::of_baseline(&kept).ok_or_else(|| {
+        let (code, why) = match &kept.content {
+            BaselineContent::Network(_) => {
+                ("network-baseline", "is that of a network; next: compare with that of a run")
+            }
+            BaselineContent::Run { .. } => (
+                "old-baseline",
+                "was kept by an earlier version, without what a comparison needs; next: keep its run again",
+            ),
+        };
+        Problem::new(StatusCode::CONFLICT, code, format!("baseline {name:?} {why}"))
+    })
+}
+
+/// Compares a run with a reference run, or with a baseline
 ///
 /// The comparison of `manometer compare REFERENCE RUN`, as JSON; as a page with the charts of both runs if `Accept` prefers
 /// `text/html`.
@@ -42,8 +72,9 @@ pub(crate) struct CompareQuery {
             (records::RunComparison = "application/json"),
             (String = "text/html")
         )),
-        (status = 404, description = "There is no such run"),
-        (status = 409, description = "One of the runs has no results yet")
+        (status = 404, description = "There is no such run or baseline"),
+        (status = 409, description = "One of the runs has no results yet, or the baseline is that of a network (`network-baseline`) or \
+                                      of an earlier version (`old-baseline`)")
     )
 )]
 pub(crate) async fn compare(
@@ -52,21 +83,44 @@ pub(crate) async fn compare(
     headers: HeaderMap,
     query: Result<Query<CompareQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
-    let CompareQuery { with, metric, threshold } = parameters(query)?;
+    let CompareQuery { with, baseline, metric, threshold } = parameters(query)?;
     let options = options(metric.as_deref(), threshold)?;
+    let reference = match (with, baseline) {
+        (Some(id), None) => Reference::Run(id),
+        (None, Some(name)) => Reference::Baseline(name),
+        _ => {
+            let detail = "write with=RUN or baseline=NAME, and not both";
+            return Err(Problem::bad_request("query", detail));
+        }
+    };
     let as_page = prefers_page(&headers);
     blocking(move || {
-        let reference: RunId = with.parse().map_err(|_| Problem::no_run(&with))?;
-        let load = |id: &str| {
-            let (store, record) = measured(&state.queue, id)?;
+        let load = |(store, record): (Store, RunRecord)| {
             match as_page {
                 true => Document::load(&store, record),
                 false => Document::load_records(&store, record),
             }
             .map_err(failed)
         };
-        let (a, b) = (load(&reference.to_string())?, load(&id)?);
-        let found = RunComparison::of(&a, &b, &options);
+        let a = match &reference {
+            Reference::Run(id) => {
+                let id: RunId = id.parse().map_err(|_| Problem::no_run(id))?;
+                load(measured(&state.queue, &id.to_string())?)?
+            }
+            Reference::Baseline(name) => {
+                let kept = baseline_run(&state.queue, name)?;
+                // As long as the run itself is stored, its curves are available, too.
+                match state.queue.results().run(&kept.run.id).map_err(failed)? {
+                    Some(stored) if as_page => load(stored)?,
+                    _ => kept,
+                }
+            }
+        };
+        let b = load(measured(&state.queue, &id)?)?;
+        let mut found = RunComparison::of(&a, &b, &options);
+        if let Reference::Baseline(name) = &reference {
+            found = found.with_baseline(name);
+        }
         let mut response = match as_page {
             true => page(found.html(&a, &b)).into_response(),
             false => Json(found.json()).into_response(),

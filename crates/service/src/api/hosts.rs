@@ -42,7 +42,7 @@ pub(crate) struct HostView {
 /// A run on a host.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = HostRun)]
-struct HostRunView {
+pub(super) struct HostRunView {
     /// Its id.
     #[schema(pattern = "^[a-z2-7]{8}$")]
     id: String,
@@ -83,14 +83,14 @@ impl From<&AskedRun> for HostRunView {
 
 /// Number of runs by how they ended.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
-struct EndedRuns {
+pub(super) struct EndedRuns {
     finished: usize,
     interrupted: usize,
     failed: usize,
 }
 
 impl EndedRuns {
-    fn of<'a>(runs: impl Iterator<Item = &'a AskedRun>) -> Self {
+    pub(super) fn of<'a>(runs: impl Iterator<Item = &'a AskedRun>) -> Self {
         let mut ended = Self::default();
         for run in runs {
             match run.state {
@@ -207,7 +207,7 @@ fn page(hosts: &BTreeMap<String, KnownHost>, after: Option<String>, limit: u32) 
 }
 
 /// A text as the value of a parameter of a URL.
-fn in_query(text: &str) -> String {
+pub(super) fn in_query(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

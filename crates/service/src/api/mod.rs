@@ -1,7 +1,10 @@
 //! `/api/v3`: experiments, checks, network tests, calibrations and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; `/metrics`; their documents; and the dashboard.
 
+mod arrays;
+mod baselines;
 mod calibrations;
 mod checks;
+mod clean_ups;
 mod compare;
 mod dashboard;
 mod docs;
@@ -120,6 +123,13 @@ fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(history::history))
         .routes(routes!(hosts::list))
         .routes(routes!(hosts::show))
+        .routes(routes!(arrays::list))
+        .routes(routes!(arrays::show))
+        .routes(routes!(clean_ups::list))
+        .routes(routes!(clean_ups::forget))
+        .routes(routes!(clean_ups::create))
+        .routes(routes!(baselines::list))
+        .routes(routes!(baselines::show, baselines::save, baselines::remove))
         .routes(routes!(events::stream))
         .routes(routes!(schedules::list, schedules::create))
         .routes(routes!(schedules::show, schedules::remove))

@@ -38,7 +38,7 @@ pub(super) fn measured(queue: &RunQueue, id: &str) -> Result<(Store, RunRecord),
     stored(queue, id)?.ok_or_else(|| no_results(id))
 }
 
-fn no_results(id: &str) -> Problem {
+pub(super) fn no_results(id: &str) -> Problem {
     let detail = format!("run {id} has no results; next: GET /api/v3/runs/{id} for its state");
     Problem::new(StatusCode::CONFLICT, "no-results", detail)
 }
@@ -248,9 +248,9 @@ pub(crate) async fn intervals(
     .await
 }
 
-/// What a check, a network test or a calibration found
+/// What a check, a network test or a calibration found, or a clean-up removed
 ///
-/// The document that `manometer check`, `network` or `calibrate --output json` prints. An experiment has none: its results are its cells.
+/// Of the first three, the document that `manometer check`, `network` or `calibrate --output json` prints. An experiment has none: its results are its cells.
 #[utoipa::path(
     get, path = "/api/v3/runs/{id}/result", operation_id = "runResult", tag = "results",
     params(RunPath),

@@ -35,7 +35,7 @@ pub(super) fn check(
     // A simulated array ends with this process: nothing on it needs a journal that outlives it.
     let is_real = !matches!(request.source, CheckSource::Demo);
     request.journal_dir = is_real.then(|| place.directory.join(JOURNAL));
-    let observer: Arc<dyn Events> = Arc::new(Observer { log: task.log, progress: task.progress });
+    let observer: Arc<dyn Events> = Arc::new(Observer::new(task.log, task.progress));
     let keys: HeldSecrets = task.secrets.keys.into_iter().collect();
     let report = checks::check(request, &observer, &task.stop, &keys)?;
     Ok(checked(&report))
@@ -57,7 +57,7 @@ pub(super) fn network(
     // The key is readable for as long as its file is open.
     let (login, _key) = task.secrets.login.for_ssh(place.ssh_options).map_err(CarryOutError::Key)?;
     request.login = login;
-    let observer: Arc<dyn Events> = Arc::new(Observer { log: task.log, progress: task.progress });
+    let observer: Arc<dyn Events> = Arc::new(Observer::new(task.log, task.progress));
     let found = checks::network(&request, &observer, &task.stop);
     match stopped(&task.stop) {
         Some(end) => Ok(end),
@@ -92,7 +92,7 @@ pub(super) fn calibrate(
         scratch: place.directory.join(SCRATCH),
         record: record(&task, place)?,
     };
-    let observer: Arc<dyn Events> = Arc::new(Observer { log: task.log, progress: task.progress });
+    let observer: Arc<dyn Events> = Arc::new(Observer::new(task.log, task.progress));
     let found = checks::calibrate(&request, &observer, &task.stop);
     if let Some(end) = stopped(&task.stop) {
         return Ok(end);

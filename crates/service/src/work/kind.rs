@@ -15,10 +15,13 @@ pub(crate) enum RunKind {
     NetworkTest,
     /// It measures the most that the service's host can drive.
     Calibration,
+    /// It removes what a dead run left.
+    CleanUp,
 }
 
 impl RunKind {
-    const ALL: [Self; 4] = [Self::Experiment, Self::Check, Self::NetworkTest, Self::Calibration];
+    const ALL: [Self; 5] =
+        [Self::Experiment, Self::Check, Self::NetworkTest, Self::Calibration, Self::CleanUp];
 
     /// Its name in the database and the API.
     pub(crate) const fn name(self) -> &'static str {
@@ -27,6 +30,7 @@ impl RunKind {
             Self::Check => "check",
             Self::NetworkTest => "network-test",
             Self::Calibration => "calibration",
+            Self::CleanUp => "clean-up",
         }
     }
 
@@ -42,6 +46,7 @@ impl RunKind {
             Self::Check => "a check",
             Self::NetworkTest => "a network test",
             Self::Calibration => "a calibration",
+            Self::CleanUp => "a clean-up",
         }
     }
 
@@ -52,6 +57,7 @@ impl RunKind {
             Self::Check => "/api/v3/checks",
             Self::NetworkTest => "/api/v3/network-tests",
             Self::Calibration => "/api/v3/calibrations",
+            Self::CleanUp => "/api/v3/clean-ups",
         }
     }
 }

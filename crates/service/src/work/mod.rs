@@ -2,6 +2,7 @@
 
 mod calibration;
 mod check;
+mod clean_up;
 mod fields;
 mod kind;
 mod network_test;
@@ -13,7 +14,8 @@ use store::RunMaker;
 
 pub(crate) use calibration::{Calibration, CalibrationForm};
 pub(crate) use check::CheckForm;
-pub(crate) use fields::{FieldFault, object};
+pub(crate) use clean_up::{CleanUp, CleanUpForm};
+pub(crate) use fields::{FieldFault, object, read};
 pub(crate) use kind::RunKind;
 pub(crate) use network_test::{NetworkTest, NetworkTestForm};
 
@@ -32,6 +34,8 @@ pub(crate) enum Work {
     NetworkTest(Box<NetworkTest>),
     /// A calibration of the service's host.
     Calibration(Calibration),
+    /// A clean-up.
+    CleanUp(CleanUp),
 }
 
 impl Work {
@@ -56,6 +60,7 @@ impl Work {
                 NetworkTest::read(text, policy).map(Box::new).map(Self::NetworkTest).map_err(Problem::from)
             }
             RunKind::Calibration => Calibration::read(text, policy).map(Self::Calibration),
+            RunKind::CleanUp => CleanUp::read(text).map(Self::CleanUp).map_err(Problem::from),
         }
     }
 
@@ -66,6 +71,7 @@ impl Work {
             Self::Check(_) => RunMaker::Check.command(),
             Self::NetworkTest(_) => RunMaker::Network.command(),
             Self::Calibration(_) => RunMaker::Calibrate.command(),
+            Self::CleanUp(_) => "cleanup",
         }
     }
 
@@ -74,7 +80,7 @@ impl Work {
         match self {
             Self::Experiment(plan) => policy::hosts(plan),
             Self::NetworkTest(test) => test.hosts.clone(),
-            Self::Check(_) | Self::Calibration(_) => vec![policy::THIS_HOST.to_owned()],
+            Self::Check(_) | Self::Calibration(_) | Self::CleanUp(_) => vec![policy::THIS_HOST.to_owned()],
         }
     }
 }

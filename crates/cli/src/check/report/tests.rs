@@ -46,6 +46,7 @@ fn report() -> CheckReport {
             management: "10.0.0.1".into(),
             api_version: "2.29".into(),
             address_choice: vec!["subnet1: 192.168.170.11".into()],
+            created: vec!["bucket manometer-abcdefgh".into()],
         }),
         reactor: ReactorFacts { backend: "io_uring", refusal: None },
         verdict: judge_check(&rows),

@@ -46,19 +46,9 @@ pub fn shares(run: &RunRecord, cells: &[CellRecord], baseline: &Baseline) -> Str
     out
 }
 
-/// The run behind a baseline, for a comparison; `None` for a network baseline, and for one saved by an earlier version.
-pub fn document(baseline: &Baseline) -> Option<Document> {
-    match &baseline.content {
-        BaselineContent::Run { whole: Some(whole), .. } => {
-            Some(Document::of_records(whole.record.clone(), whole.cells.clone()))
-        }
-        _ => None,
-    }
-}
-
 /// Comparisons of the cells that both have.
 fn differences(run: &RunRecord, cells: &[CellRecord], baseline: &Baseline) -> Vec<CellComparison> {
-    let Some(before) = document(baseline) else { return Vec::new() };
+    let Some(before) = Document::of_baseline(baseline) else { return Vec::new() };
     let now = Document::of_records(run.clone(), cells.to_vec());
     RunComparison::of(&before, &now, &CompareOptions::default()).cells
 }

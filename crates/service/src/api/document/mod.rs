@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
+use crate::carry_out::CleanUpResult;
 use crate::event::{CellEvent, EndEvent, IntervalEvent, MessageEvent, MissedEvent, StateEvent};
 use crate::problem::Problem;
 
@@ -28,7 +29,7 @@ const REFUSALS: [(&str, &str); 4] = [
 #[openapi(
     info(
         title = "manometer",
-        description = "Runs experiments, checks, network tests and calibrations, and serves their events, figures and reports. Each error is a problem (RFC 9457) with \
+        description = "Runs experiments, checks, network tests, calibrations and clean-ups, and serves their events, figures and reports. Each error is a problem (RFC 9457) with \
                        a stable `code`. A program that reads responses ignores fields that it does not know.",
         license(name = "Apache-2.0", identifier = "Apache-2.0")
     ),
@@ -36,11 +37,13 @@ const REFUSALS: [(&str, &str); 4] = [
         (name = "experiments", description = "Experiments without a run"),
         (name = "runs", description = "The queue and its runs"),
         (name = "hosts", description = "The hosts that runs occupy"),
+        (name = "arrays", description = "Arrays on which runs created something, what runs left, and its removal"),
+        (name = "baselines", description = "Named results, with which later runs are compared"),
         (name = "schedules", description = "Experiments that join the queue at given times, and the gates of their runs"),
         (name = "results", description = "What runs measured"),
         (name = "metrics", description = "Current figures for Prometheus")
     ),
-    components(schemas(Problem, StateEvent, MessageEvent, IntervalEvent, CellEvent, MissedEvent, EndEvent)),
+    components(schemas(Problem, CleanUpResult, StateEvent, MessageEvent, IntervalEvent, CellEvent, MissedEvent, EndEvent)),
     modifiers(&Bearer)
 )]
 pub(crate) struct Frame;

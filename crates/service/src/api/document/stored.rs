@@ -103,7 +103,7 @@ fn of_run(schema: &Value, name: &str) -> Value {
 /// What a run that is no experiment found, by its kind.
 fn result() -> Value {
     let reference = |name: &str| json!({ "$ref": format!("{COMPONENTS}{name}") });
-    json!({ "oneOf": [reference("CheckReport"), reference("NetworkReport"), reference("Calibration")] })
+    json!({ "oneOf": [reference("CheckReport"), reference("NetworkReport"), reference("Calibration"), reference("CleanUpResult")] })
 }
 
 /// The schema of a document (the part is empty), or one of its definitions with a capital letter: `Side`.
