@@ -12,6 +12,8 @@ use crate::tree::{Entry, Node, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     Parameter,
+    /// The server, by a command; nothing in the cell.
+    Server,
     /// A path of the workload: `queue_depth`, `target.direct`, `stages.warm_up`.
     Path(Rc<str>),
 }

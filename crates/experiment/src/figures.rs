@@ -153,9 +153,12 @@ impl Plan {
         let all_hosts = self.fleet.as_ref().map_or(Some(1), Fleet::count);
         for cell in &self.cells {
             let layout = Layout::of(cell, kinds);
+            let size = self.size_of_data(cell);
             let held = places.entry(cell.place()).or_default();
             let usable = held.as_ref().is_some_and(|held| {
-                held.layout == layout && !(held.dirty && (cell.workload.verifies() || cell.stages.verify))
+                held.layout == layout
+                    && held.size == size
+                    && !(held.dirty && (cell.workload.verifies() || cell.stages.verify))
             });
             let fills = match cell.stages.prepare {
                 Prepare::Fill => !usable,
@@ -163,7 +166,7 @@ impl Plan {
                 Prepare::Keep | Prepare::None => false,
             };
             if fills {
-                *held = Some(Held { layout: layout.clone(), dirty: false });
+                *held = Some(Held { layout: layout.clone(), size, dirty: false });
             }
             let overlaid =
                 has(cell, &[Put, Create]) && held.as_ref().is_some_and(|held| held.layout != layout);
@@ -208,6 +211,8 @@ impl Plan {
 /// The content of a place.
 struct Held {
     layout: Layout,
+    /// The size of the server for which it was written, if another size needs another data set.
+    size: Option<String>,
     /// Something was overwritten without being tracked.
     dirty: bool,
 }

@@ -9,6 +9,7 @@ use crate::parameters::Parameters;
 use crate::place::{Log, Place};
 use crate::read::{self, Hosts};
 use crate::reader::{Crossed, Fields, Point, Reader};
+use crate::server_scale::ServerScale;
 use crate::tree::{Entry, Node};
 
 /// More cells than this are a mistake: at a minute each they would take ten weeks.
@@ -19,6 +20,8 @@ pub(crate) const MAX_CELLS: u64 = 100_000;
 pub(crate) struct Matrix {
     /// The axes of each workload: the file's, or its own.
     axes: Vec<Vec<Axis>>,
+    /// The sizes of the server: the first axis of every workload.
+    server: Option<(ServerScale, Axis)>,
     shuffled: bool,
     repetitions: u32,
     place: Place,
@@ -56,6 +59,8 @@ impl Matrix {
         let common = axes(&reader, node.as_ref(), true);
         let defaults = root.get("defaults");
         let all = [defaults.and_then(|defaults| defaults.get("scale")), root.get("scale")];
+        let server = read::server_scale(&reader, root.get("scale"));
+        read::server_scale_only_at_the_top(&reader, all[0]);
         let axes = workloads
             .iter()
             .map(|workload| {
@@ -67,16 +72,26 @@ impl Matrix {
                     }
                     None => common.clone(),
                 };
-                let scale = workload.node.get("scale").or_else(|| all.into_iter().flatten().next());
-                match scale {
-                    // Scale goes outermost, so that what is compared within a step stays together.
+                let own = workload.node.get("scale");
+                read::server_scale_only_at_the_top(&reader, own);
+                // Scale goes outermost, so that what is compared within a step stays together.
+                let crossed = match own.or_else(|| all.into_iter().flatten().next()) {
                     Some(node) => together(&reader, read::scale(&reader, node, hosts), crossed),
+                    None => crossed,
+                };
+                match &server {
+                    Some((_, axis)) => together(&reader, vec![axis.clone()], crossed),
                     None => crossed,
                 }
             })
             .collect();
-        let matrix = Self { axes, shuffled: order == "shuffled", repetitions, place };
+        let matrix = Self { axes, server, shuffled: order == "shuffled", repetitions, place };
         (log.count() == before).then_some(matrix)
+    }
+
+    /// The sizes of the server, and how it is brought to them.
+    pub fn server(&self) -> Option<&ServerScale> {
+        self.server.as_ref().map(|(scale, _)| scale)
     }
 
     /// The names of parameters that are crossed.
@@ -88,7 +103,7 @@ impl Matrix {
     /// The axis that sets a path such as `queue_depth` or `target.direct`.
     pub fn axis_of(&self, path: &str) -> Option<&str> {
         let found = self.axes.iter().flatten().find(|axis| match &axis.reach {
-            Reach::Parameter => false,
+            Reach::Parameter | Reach::Server => false,
             Reach::Path(crossed) => **crossed == *path,
         });
         found.map(|axis| &*axis.name)
@@ -120,6 +135,11 @@ impl Matrix {
             if self.shuffled {
                 random.shuffle(&mut slots[first..]);
             }
+        }
+        if let Some((_, axis)) = &self.server {
+            // The server is brought to each size once, whatever the order of the cells within it.
+            let sizes = axis.values.len() as u64;
+            slots.sort_by_key(|slot| slot.point / (counts[slot.workload] / sizes).max(1));
         }
         Some(slots)
     }
@@ -158,6 +178,7 @@ impl Matrix {
         for (axis, (node, text)) in chosen.into_iter().rev() {
             match &axis.reach {
                 Reach::Parameter => point.parameters.push((axis.name.clone(), node.clone())),
+                Reach::Server => {}
                 Reach::Path(path) => point.paths.push(Crossed {
                     path: path.clone(),
                     node: node.clone(),
@@ -177,7 +198,7 @@ impl Matrix {
 /// Joins the axes of a scale and those of a matrix.
 fn together(reader: &Reader<'_>, mut scale: Vec<Axis>, crossed: Vec<Axis>) -> Vec<Axis> {
     for axis in crossed {
-        if scale.iter().any(|other| other.reach == axis.reach) {
+        if scale.iter().any(|other| other.reach == axis.reach || other.name == axis.name) {
             let text = format!("scale crosses {:?} already", axis.name);
             reader.log.fault(axis.key_place, text, "cross it once");
         } else {

@@ -142,7 +142,16 @@ fn read(source: &SourceText<'_>, settings: &Settings<'_>, log: &Log) -> Option<P
         crate::checks::groups(&cells, &places, log);
         apply_gates(&mut cells, &gates, &reader);
     }
-    Some(Plan { name, description, seed, results, fleet, cells })
+    let server_scale = matrix.server().cloned();
+    if server_scale.is_some() && cells.iter().any(|cell| cell.group.is_some()) {
+        let place = root.get("scale").map_or(Place::START, |node| node.place);
+        log.fault(
+            place,
+            "jobs that run at the same time are not crossed",
+            "remove scale.server, or the groups",
+        );
+    }
+    Some(Plan { name, description, seed, results, fleet, server_scale, cells })
 }
 
 /// Reports unknown keys at the top of the file.

@@ -14,6 +14,7 @@ use crate::job::is_default;
 use crate::kind::TargetKind;
 use crate::load::Workload;
 use crate::option::OptionValue;
+use crate::server_scale::ServerScale;
 
 /// A whole experiment: cells in the order in which they run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,9 @@ pub struct Plan {
     /// The hosts that run it; `None` for this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,
+    /// Sizes of the server; cells of one size are adjacent, in the order of its values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_scale: Option<ServerScale>,
     /// The cells, in the order in which they run.
     pub cells: Vec<Cell>,
 }

@@ -12,6 +12,7 @@ mod placement;
 mod rate;
 mod rules;
 mod scale;
+mod server_scale;
 mod stages;
 mod study;
 mod target;
@@ -28,6 +29,7 @@ pub(crate) use gate::gate;
 pub(crate) use hosts::Hosts;
 pub(crate) use rules::shortest;
 pub(crate) use scale::axes as scale;
+pub(crate) use server_scale::{only_at_the_top as server_scale_only_at_the_top, server_scale};
 pub(crate) use target::check_targets;
 pub(crate) use workload::{Scene, USUAL_OP_TIMEOUT_S, cell, gates};
 

@@ -113,7 +113,15 @@ pub fn plan(script: &JobScript, around: &Surroundings<'_>) -> Result<(Plan, Vec<
     match ScriptFaults::of(faults) {
         Some(faults) => Err(faults),
         None => Ok((
-            Plan { name: name_of(script), description: None, seed, results: None, fleet: None, cells },
+            Plan {
+                name: name_of(script),
+                description: None,
+                seed,
+                results: None,
+                fleet: None,
+                server_scale: None,
+                cells,
+            },
             warnings,
         )),
     }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
+use experiment::{EarlierData, ServerScale};
+
 mod fixture;
 
 #[test]
@@ -45,6 +47,33 @@ fn a_scale_out_study_says_where_it_ends_and_what_limits_on_each_side() {
     assert!(section.contains("class=\"line linear\""), "the linear reference is drawn");
     // Without a fleet there is no such section, and no link to it.
     assert!(!report::html(&fixture::everything()).contains("#scale\""));
+}
+
+#[test]
+fn a_study_over_the_size_of_the_server_says_where_the_limit_shifts() {
+    let mut document = fixture::fleet();
+    // The same cells, as of a server with 1, 2, 4 and 8 OSDs.
+    for cell in &mut document.run.plan.cells {
+        if let Some(size) = cell.point.remove("agents") {
+            cell.point.insert("osds".to_owned(), size);
+        }
+    }
+    assert!(!report::html(&document).contains("id=\"scale\""), "osds is a parameter like any other");
+    document.run.plan.server_scale = Some(ServerScale {
+        name: "osds".into(),
+        values: ["1", "2", "4", "8"].map(str::to_owned).to_vec(),
+        set: vec!["set".into(), "{value}".into()],
+        ready: Vec::new(),
+        reset: Vec::new(),
+        timeout_ms: 1000,
+        interval_ms: 1000,
+        data: EarlierData::Remove,
+    });
+    let page = report::html(&document);
+    let section = &page[page.find("id=\"scale\"").unwrap()..];
+    assert!(section.contains("It scales to 4 osds</strong>"));
+    let shift = "The limit shifts</strong> from client-bound to target-bound between 4 and 8.";
+    assert!(section.contains(shift));
 }
 
 #[test]

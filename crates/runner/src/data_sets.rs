@@ -88,7 +88,7 @@ pub fn lock(data_sets: &Mutex<DataSets>) -> MutexGuard<'_, DataSets> {
 }
 
 /// The number and size of files, and everything else that determines their bytes, in words.
-fn layout(cell: &Cell, site: &Site) -> String {
+fn layout(context: &Context, cell: &Cell, site: &Site) -> String {
     let workload = &cell.workload;
     let hosts = match site.hosts() {
         1 => String::new(),
@@ -98,8 +98,9 @@ fn layout(cell: &Cell, site: &Site) -> String {
         Some(files) => format!(" named {}", files.all()),
         None => String::new(),
     };
+    let size = context.plan.size_of_data(cell).map_or_else(String::new, |size| format!(" at {size}"));
     format!(
-        "{} {} of {} bytes{names}{hosts}, compressible {}, dedupe {}",
+        "{} {} of {} bytes{names}{hosts}{size}, compressible {}, dedupe {}",
         site.objects(),
         site.kind(),
         site.item_bytes(),
@@ -186,7 +187,7 @@ impl DataSets {
         site: &Site,
         stages: &mut Vec<StageRecord>,
     ) -> Result<Ready, CellFailure> {
-        let layout = layout(cell, site);
+        let layout = layout(context, cell, site);
         let place = self.place(&cell.place());
         if place.more && load::makes_or_removes(cell) && cell.stages.prepare == Prepare::Keep {
             return Err(CellFailure::Failed(

@@ -43,6 +43,8 @@ pub mod probe;
 pub mod progress;
 mod recorder;
 mod samples;
+mod server_command;
+mod server_size;
 mod site;
 mod space;
 mod stages;

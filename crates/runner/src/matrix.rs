@@ -24,6 +24,7 @@ use super::outcome;
 use crate::disks::DiskWatch;
 use crate::events::RunEvent;
 use crate::progress::CellLine;
+use crate::server_size::ServerSize;
 use crate::stop::StopReason;
 use crate::summary;
 use crate::timestamp::now;
@@ -48,10 +49,11 @@ pub fn carry_out(context: &Context, plan: &Plan, done: &[u32]) -> MatrixOutcome 
         .filter(|cells| !cells.iter().all(|cell| done.contains(&cell.index)))
         .collect();
     let mut laid_out = Openings::new();
+    let mut server = plan.server_scale.as_ref().map(ServerSize::new);
     let outcome = match lay_out(context, &data_sets, &groups, &mut laid_out) {
         Ok(()) => {
             let disks = context.outcomes.is_some().then(|| watch(&laid_out));
-            let outcome = run_groups(context, &data_sets, plan, &groups, &mut laid_out);
+            let outcome = run_groups(context, &data_sets, plan, &groups, (&mut laid_out, server.as_mut()));
             if let Some(disks) = disks {
                 *context.disks.lock().unwrap_or_else(PoisonError::into_inner) = disks.used();
             }
@@ -80,6 +82,13 @@ pub fn carry_out(context: &Context, plan: &Plan, done: &[u32]) -> MatrixOutcome 
         }
     }
     data_sets.leave_all(context);
+    let outcome = match server.as_ref().and_then(|server| server.reset(context)) {
+        Some(failure) => {
+            context.events.warn(&failure);
+            if outcome.state == State::Finished { failed(failure) } else { outcome }
+        }
+        None => outcome,
+    };
     context.recorder().finish_run(outcome.state);
     match context.recorder().failure() {
         Some(failure) if outcome.failure.is_none() => failed(failure.to_string()),
@@ -143,13 +152,20 @@ fn run_groups(
     data_sets: &Mutex<DataSets>,
     plan: &Plan,
     groups: &[Vec<&Cell>],
-    laid_out: &mut Openings,
+    (laid_out, mut server): (&mut Openings, Option<&mut ServerSize<'_>>),
 ) -> MatrixOutcome {
     for (at, cells) in groups.iter().enumerate() {
         if context.stop.is_requested() {
             return interrupted(context);
         }
-        let mut ended = group(context, data_sets, cells, laid_out);
+        let sized = match server.as_mut() {
+            Some(server) => bring_to_size(context, data_sets, plan, server, cells[0]),
+            None => Ok(()),
+        };
+        let mut ended = match sized {
+            Ok(()) => group(context, data_sets, cells, laid_out),
+            Err(fault) => cells.iter().map(|cell| (*cell, not_run(context, cell, &fault))).collect(),
+        };
         // Each repetition has one host fewer.
         while context.policy() == FailurePolicy::RepeatCell
             && ended.iter().any(|(_, ended)| ended.lost)
@@ -208,6 +224,35 @@ fn run_groups(
         }
     }
     MatrixOutcome { state: State::Finished, failure: None }
+}
+
+/// Brings the server to the size that a cell needs. Data of the earlier size is removed first, unless it stays: the
+/// next size would move it, or lose it.
+fn bring_to_size(
+    context: &Context,
+    data_sets: &Mutex<DataSets>,
+    plan: &Plan,
+    server: &mut ServerSize<'_>,
+    cell: &Cell,
+) -> Result<(), CellFailure> {
+    if server.changes_for(cell) && plan.size_of_data(cell).is_some() {
+        let mut data_sets = data_sets::lock(data_sets);
+        for place in places(plan).into_iter().filter(|place| !keeps(plan, place)) {
+            data_sets.leave(context, &place);
+        }
+    }
+    server.bring_to(context, cell)
+}
+
+/// Records a cell whose server could not be brought to its size.
+fn not_run(context: &Context, cell: &Cell, fault: &CellFailure) -> EndedCell {
+    let started = now();
+    context.progress.lock().begin_cell(cell.index as usize, &cell.target.url, clock::now_ns());
+    context.recorder().begin_cell(cell.index, started);
+    let ended = EndedCell::early(cell, fault.clone());
+    outcome::keep_failure(context, cell, ended.failure.as_deref());
+    finish(context, cell, started, &ended);
+    ended
 }
 
 /// Runs the cells of a group at the same time; returns the outcome of each.

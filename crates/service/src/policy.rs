@@ -81,6 +81,10 @@ fn refused(plan: &Plan, policy: &RequestPolicy) -> Vec<RefusedField> {
     if let Some(fleet) = &plan.fleet {
         refused.extend(refused_launcher(&fleet.launcher, policy));
     }
+    if plan.server_scale.is_some() && !policy.commands {
+        let hint = "ask the operator to start the service with --allow-command";
+        refused.push(field(&["scale", "server"], "a command can start any program here", hint));
+    }
     let mut allowed = AllowedPaths::of(&policy.paths);
     for cell in &plan.cells {
         refused.extend(refused_job(cell));

@@ -24,6 +24,11 @@ fn nothing_of_this_host_is_used_unless_it_is_allowed() {
         (format!("{LOAD}{sim}fleet:\n  local: 2\n"), 4, "not allowed"),
         (format!("{LOAD}{sim}fleet:\n  command: {{hosts: [a], command: [sh, -c, x]}}\n"), 4, "any program"),
         (format!("{LOAD}{sim}fleet:\n  hosts: [a]\n  ssh_options: ['-oProxyCommand=x']\n"), 5, "any program"),
+        (
+            format!("{LOAD}{sim}scale:\n  server: {{values: [1, 2], set: 'touch {{value}}'}}\n"),
+            4,
+            "any program",
+        ),
         (format!("{LOAD}{sim}fleet:\n  hosts: '@/etc/passwd'\n"), 4, "reads no files"),
         (format!("{LOAD}targets:\n  t: 's3://b?endpoint=http://h&tls_ca=/etc/passwd'\n"), 3, "tls_ca reads"),
         (format!("{LOAD}targets: {{t: 'null:'}}\nname: ${{env:PATH}}\n"), 3, "PATH"),

@@ -137,6 +137,7 @@ fn a_plan_of_jobs_comes_back() {
         seed: 42,
         results: None,
         fleet: None,
+        server_scale: None,
         cells: vec![
             cell(0, "one", full(), group(0)),
             cell(1, "two", Job::default(), later),
@@ -193,6 +194,7 @@ fn a_fleet_comes_back_with_every_launcher() {
             seed: 1,
             results: None,
             fleet: Some(fleet),
+            server_scale: None,
             cells: vec![one],
         };
         assert_eq!(again(&plan), plan);
@@ -205,8 +207,15 @@ fn braces_of_a_plan_without_a_fleet_come_back() {
         ConcurrentCells { number: 0, ends_group: false, ends_run: false, after_cell: None, report: None };
     let mut one = cell(0, "one", full(), group);
     one.target.url = "file:///mnt/{host}/}{".into();
-    let plan =
-        Plan { name: "p".into(), description: None, seed: 1, results: None, fleet: None, cells: vec![one] };
+    let plan = Plan {
+        name: "p".into(),
+        description: None,
+        seed: 1,
+        results: None,
+        fleet: None,
+        server_scale: None,
+        cells: vec![one],
+    };
     assert_eq!(again(&plan), plan);
 }
 
@@ -217,7 +226,15 @@ fn names_become_such_as_a_file_may_have() {
     let long = "x".repeat(100);
     let names = ["a b", "a b", "", &long, &long, "é"];
     let cells = names.iter().zip(0..).map(|(name, index)| cell(index, name, full(), group)).collect();
-    let plan = Plan { name: "p".into(), description: None, seed: 1, results: None, fleet: None, cells };
+    let plan = Plan {
+        name: "p".into(),
+        description: None,
+        seed: 1,
+        results: None,
+        fleet: None,
+        server_scale: None,
+        cells,
+    };
     let text = convert(&plan).unwrap();
     let source = SourceText { file: "converted.yaml", text: &text };
     let read =

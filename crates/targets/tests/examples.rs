@@ -20,6 +20,7 @@ const SET: &[(&str, &[(&str, &str)])] = &[
     ("nfs-matrix.yaml", &[("server", "filer.example.com")]),
     ("quick-local.yaml", &[]),
     ("s3-objects.yaml", &[]),
+    ("server-scale.yaml", &[("target", "nfs://filer/export")]),
     ("small-appends.yaml", &[]),
     ("snia-style.yaml", &[("device", "/dev/nvme1n1")]),
     ("storperf-like.yaml", &[]),

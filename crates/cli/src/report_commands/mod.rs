@@ -75,6 +75,7 @@ mod tests {
                 seed: 0,
                 results: None,
                 fleet: None,
+                server_scale: None,
                 cells: Vec::new(),
             },
             environment: store::Environment::default(),

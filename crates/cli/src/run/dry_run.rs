@@ -2,6 +2,7 @@
 //! targets. Nothing is created or written.
 
 mod fleet;
+mod server_scale;
 
 use experiment::{BytesToWrite, CellFigures, DataSetFigures, Plan};
 use report::{FittedTable, TableColumn};
@@ -58,6 +59,9 @@ pub fn text(plan: &Plan, seen: Option<&Preflight>, width: usize) -> String {
     }
     if let Some(fleet) = &plan.fleet {
         out.push_str(&fleet::words(fleet));
+    }
+    if let Some(scale) = &plan.server_scale {
+        out.push_str(&server_scale::words(scale));
     }
     out.push('\n');
     out.push_str(&cells(plan, width));

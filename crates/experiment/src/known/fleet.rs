@@ -1,4 +1,4 @@
-//! Keys of `fleet` and `scale`: which hosts run an experiment, and how many of them.
+//! Keys of `fleet` and `scale`: which hosts run an experiment, how many of them, and the sizes of the server.
 
 use super::Form::{Choice, Count, Flag, Named, Span, Text};
 use super::{Key, key};
@@ -88,4 +88,34 @@ pub(crate) const COMMAND: &[Key] = &[
 pub(crate) const SCALE: &[Key] = &[
     key("agents", Named("counts"), "none", "numbers of agents; all; or doubling: 1, 2, 4 … all"),
     key("addresses", Named("numbers"), "none", "numbers of target addresses (its option use_addresses)"),
+    key(
+        "server",
+        Named("server_scale"),
+        "none",
+        "sizes of the server, set by a command; at the top of the file only",
+    ),
 ];
+
+pub(crate) const SERVER_SCALE: &[Key] = &[
+    key(
+        "name",
+        Text,
+        "servers",
+        "the size's name in cells and reports, and of the parameter that gets it: osds",
+    ),
+    key("values", Named("sizes"), "", "the sizes, in the order in which they are measured"),
+    key("set", Named("arguments"), "", "command that brings the server to {value}"),
+    key("ready", Named("arguments"), "none", "command that is repeated after `set` until it exits with 0"),
+    key("interval", Span, "1s", "time between two attempts of `ready`"),
+    key("timeout", Span, "10m", "timeout of `set`, of all attempts of `ready` together, and of `reset`"),
+    key("reset", Named("arguments"), "none", "command that is run at the end, if a size was set"),
+    key(
+        "data",
+        Choice(EARLIER_DATA),
+        "remove",
+        "data sets before the next size: remove them and fill them again after it, or keep them",
+    ),
+];
+
+/// Values of `data`.
+pub(crate) const EARLIER_DATA: &[&str] = &["remove", "keep"];

@@ -27,6 +27,8 @@ fn named(name: &str) -> String {
         "fleet" | "scale" | "placement" | "think" | "find" | "sweep" | "matrix" | "stages" | "errors" => {
             here(name)
         }
+        "server_scale" => here("scale-server-"),
+        "sizes" => "list of numbers or words".to_owned(),
         "slurm" | "kubernetes" | "command" => here(&format!("fleet-{name}-")),
         "claim" => here("fleet-kubernetes-claim-"),
         "accounting_gluster" | "accounting_ceph" | "accounting_command" => {
@@ -116,6 +118,12 @@ pub fn reference(kinds: &[&'static TargetKind]) -> String {
             COMMAND,
         ),
         table("`scale`", "A list of numbers alone, or `doubling`, is short for `agents`.", SCALE),
+        table(
+            "`scale: {server: …}`",
+            "Commands are lists of arguments, or texts split at blanks, without a shell; `{value}` is substituted. \
+             [experiments.md](experiments.md#the-size-of-the-server) explains them.",
+            SERVER_SCALE,
+        ),
         ops(kinds),
         options(kinds),
         table(

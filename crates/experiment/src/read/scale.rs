@@ -1,4 +1,5 @@
 //! `scale`: the matrix axis that repeats workloads with an increasing number of agents, or of the target's addresses.
+//! The server's own size is read by `server_scale`.
 
 use super::hosts::Hosts;
 use crate::axis::{Axis, Reach};

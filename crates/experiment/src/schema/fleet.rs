@@ -26,6 +26,8 @@ pub(super) fn definitions() -> Map<String, Value> {
         "agents": {"anyOf": [{"const": "all"}, reference("count")]},
         "numbers": {"anyOf": [reference("count"), list(reference("count"))]},
         "counts": {"anyOf": [{"enum": ["doubling", "none"]}, list(reference("agents")), reference("parameter")]},
+        "sizes": list(json!({"anyOf": [reference("text"), {"type": "number"}]})),
+        "server_scale": object(known::SERVER_SCALE, &["values", "set"]),
         "scale": {"anyOf": [reference("counts"), {"type": "object", "minProperties": 1, "additionalProperties": false,
             "properties": object(known::SCALE, &[])["properties"]}]},
     });

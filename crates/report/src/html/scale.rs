@@ -1,4 +1,4 @@
-//! Scale-out: what additional hosts or addresses bring, as a table and two charts.
+//! Scale-out: what additional hosts, addresses or parts of the server bring, as a table and two charts.
 
 use std::fmt::Write;
 
@@ -14,17 +14,17 @@ use crate::Document;
 use crate::figures::{FigureUnit, digits};
 use crate::svg::{Axis, Chart, ChartData};
 
-/// Parameters along which a study scales, with their plural and singular names.
+/// Parameters along which every study scales, with their plural and singular names.
 const AXES: [(&str, &str, &str); 2] = [("agents", "hosts", "host"), ("addresses", "addresses", "address")];
 
-/// Cells that differ only in the number of hosts or addresses.
+/// Cells that differ only in the number of hosts or addresses, or in the size of the server.
 struct Study {
     /// Workload, target, and the other parameters.
     name: String,
     /// What is scaled, in the plural.
-    what: &'static str,
+    what: String,
     /// In the singular.
-    one: &'static str,
+    one: String,
     /// The number, and the cell's index in the document.
     cells: Vec<(u32, usize)>,
 }
@@ -40,8 +40,8 @@ pub fn scale(document: &Document, figures: &Figures<'_>) -> String {
         return parts;
     }
     format!(
-        "<p class=\"quiet\">Efficiency is the throughput a host against that of the smallest fleet. Added hosts count as scaling \
-         while they bring at least half of what a host brought before.</p>{parts}"
+        "<p class=\"quiet\">Efficiency is the throughput per host (or address, or part of the server) against that of the smallest number. \
+         Added ones count as scaling while they bring at least half of what each brought before.</p>{parts}"
     )
 }
 
@@ -51,28 +51,56 @@ fn studies(document: &Document) -> Vec<Study> {
         let (Some(cell), Some(result)) = (document.planned(view.record.index), &view.record.result) else {
             continue;
         };
-        let Some((axis, what, one)) = AXES.iter().find(|(axis, ..)| cell.point.contains_key(*axis)) else {
-            continue;
-        };
-        let named = cell.point.get(*axis).and_then(|value| value.parse::<u32>().ok());
-        let count = match *axis {
-            "agents" => named
-                .or(cell.agents)
-                .or((!result.hosts.is_empty()).then_some(result.hosts.len() as u32))
-                .or_else(|| document.run.plan.hosts_of(cell)),
-            _ => named,
-        };
-        let Some(count) = count else { continue };
-        let mut name = format!("{}, {}", cell.workload_name, cell.target.name);
-        for (other, value) in cell.point.iter().filter(|(other, _)| other.as_str() != *axis) {
-            let _ = write!(name, ", {other} {value}");
-        }
-        match studies.iter_mut().find(|study| study.name == name && study.what == *what) {
-            Some(study) => study.cells.push((count, position)),
-            None => studies.push(Study { name, what, one, cells: vec![(count, position)] }),
+        for (axis, what, one) in axes(document).iter().filter(|(axis, ..)| cell.point.contains_key(axis)) {
+            let named = cell.point.get(axis).and_then(|value| value.parse::<u32>().ok());
+            let count = match axis.as_str() {
+                "agents" => named
+                    .or(cell.agents)
+                    .or((!result.hosts.is_empty()).then_some(result.hosts.len() as u32))
+                    .or_else(|| document.run.plan.hosts_of(cell)),
+                _ => named,
+            };
+            let Some(count) = count else { continue };
+            let mut name = format!("{}, {}", cell.workload_name, cell.target.name);
+            for (other, value) in cell.point.iter().filter(|(other, _)| *other != axis) {
+                let _ = write!(name, ", {other} {value}");
+            }
+            match studies.iter_mut().find(|study| study.name == name && study.what == *what) {
+                Some(study) => study.cells.push((count, position)),
+                None => {
+                    let (what, one) = (what.clone(), one.clone());
+                    studies.push(Study { name, what, one, cells: vec![(count, position)] });
+                }
+            }
         }
     }
     studies
+}
+
+/// The parameters along which this run may scale, the sizes of its server among them, which the user named.
+fn axes(document: &Document) -> Vec<(String, String, String)> {
+    let named = AXES.map(|(axis, what, one)| (axis.to_owned(), what.to_owned(), one.to_owned()));
+    let server = document.run.plan.server_scale.as_ref().map(|scale| {
+        let one = scale.name.strip_suffix('s').filter(|one| !one.is_empty()).unwrap_or(&scale.name);
+        (scale.name.clone(), scale.name.clone(), one.to_owned())
+    });
+    named.into_iter().chain(server).collect()
+}
+
+/// Between which numbers the limit changes, and what it was before and after; empty if it does not, or is not known.
+fn shift(scaling: &Scaling) -> String {
+    let known = |step: &stats::ScaleStep| Some((step.point.count, step.point.limit.clone()?));
+    let change = scaling.steps.windows(2).find_map(|pair| {
+        let (before, after) = (known(&pair[0])?, known(&pair[1])?);
+        (before.1 != after.1).then_some((before, after))
+    });
+    change.map_or_else(String::new, |((last, from), (next, to))| {
+        format!(
+            "<p><strong>The limit shifts</strong> from {} to {} between {last} and {next}.</p>",
+            escape(&from),
+            escape(&to)
+        )
+    })
 }
 
 fn shown(document: &Document, (number, study): (usize, &Study), figures: &Figures<'_>) -> String {
@@ -104,15 +132,16 @@ fn shown(document: &Document, (number, study): (usize, &Study), figures: &Figure
                 end.next,
                 limit(&end.limit_after),
                 pay = if end.next == 1 { "pays" } else { "pay" },
-                what = if end.last == 1 { study.one } else { study.what },
+                what = escape(if end.last == 1 { &study.one } else { &study.what }),
             )
         }
         None => "<p>It scales as far as was measured, or noise hides the steps.</p>".to_owned(),
     };
     let rows = rows(&scaling, &results, bytes, figures);
-    let heads = [study.what, "throughput", "efficiency", "a step brings", "p99", "held back by", "finding"];
+    let shift = shift(&scaling);
+    let heads = [&*study.what, "throughput", "efficiency", "a step brings", "p99", "held back by", "finding"];
     format!(
-        "<h3>{}</h3>{end}<div class=\"scaling\">{}{}</div>{}",
+        "<h3>{}</h3>{end}{shift}<div class=\"scaling\">{}{}</div>{}",
         escape(&study.name),
         throughput(study, number, &scaling, bytes).map(figure).unwrap_or_default(),
         latency(study, number, &scaling).map(figure).unwrap_or_default(),
@@ -172,7 +201,7 @@ fn percent(share: f64) -> String {
     format!("{} %", digits(share * 100.0, if share.abs() >= 1.0 { 3 } else { 2 }))
 }
 
-/// The horizontal axis: the number of hosts or addresses.
+/// The horizontal axis: the number of hosts or addresses, or the size of the server.
 fn counts(study: &Study, scaling: &Scaling) -> Axis {
     let most = scaling.steps.iter().map(|step| step.point.count).max().unwrap_or(1);
     let ticks = scaling.steps.iter().map(|step| (f64::from(step.point.count), step.point.count.to_string()));
@@ -180,7 +209,7 @@ fn counts(study: &Study, scaling: &Scaling) -> Axis {
         scale: crate::svg::Scale::Linear,
         low: 0.0,
         high: f64::from(most) * 1.06,
-        title: study.what.to_owned(),
+        title: study.what.clone(),
         ticks: ticks.collect(),
     }
 }
@@ -195,7 +224,7 @@ fn knee(chart: &mut Chart, scaling: &Scaling) {
 /// The numbers behind a study's charts.
 fn numbers(study: &Study, scaling: &Scaling) -> ChartData {
     let x = scaling.steps.iter().map(|step| f64::from(step.point.count)).collect();
-    ChartData { x_name: study.what.to_owned(), x, ..ChartData::default() }
+    ChartData { x_name: study.what.clone(), x, ..ChartData::default() }
 }
 
 fn throughput(study: &Study, number: usize, scaling: &Scaling, bytes: bool) -> Option<Picture> {
