@@ -125,7 +125,20 @@ def nfs_cases(ours: Ours, servers: Servers) -> list[Case]:
         beside = case(name, unit, op, size, depth, None)
         return bounded(beside, size, lambda seconds: peers.bare_nfs(servers.nfs, op, size, depth, seconds, unit))
 
+    def newer(name: str, unit: str, op: str, size: int, depth: int, goal: float) -> Case:
+        def side(version: str) -> Side:
+            return lambda seconds: ours.nfs(servers.nfs, op, size, depth, "buffer", seconds, unit, version)
+
+        return Case(f"NFSv4.1 {name}", unit, "our NFSv3", goal, side("4.1"), side("3"))
+
+    # The simulated array speaks version 3 only.
+    versions = [
+        newer("read 1 MiB", "bytes", "read", MIB, 8, 0.95),
+        newer("GETATTR", "ops", "getattr", 0, 32, 0.8),
+        newer("random read 4 KiB", "ops", "randread", 4096, 32, 0.8),
+    ]
     return [
+        *(versions if servers.nfs.v41 else []),
         case("NFS write 1 MiB", "bytes", "write", MIB, 8, 1.5),
         case("NFS read 1 MiB", "bytes", "read", MIB, 8, 1.5),
         case("NFS read 1 MiB, discard", "bytes", "read", MIB, 8, 3, "discard"),

@@ -33,9 +33,11 @@ class Ours:
             flags = [f"--directory={directory}", *what, *(["--direct"] if direct else [])]
             return self._run("file", seconds, unit, flags)
 
-    def nfs(self, nfs: Nfs, op: str, size: int, depth: int, sink: str, seconds: float, unit: str) -> Sample:
+    def nfs(
+        self, nfs: Nfs, op: str, size: int, depth: int, sink: str, seconds: float, unit: str, version: str = "3"
+    ) -> Sample:
         """One connection, `depth` ops in flight, files of 64 MiB in total."""
-        where = ["--server=127.0.0.1", f"--export={nfs.export}", f"--nfs-port={nfs.nfs_port}"]
+        where = ["--server=127.0.0.1", f"--export={nfs.export}", f"--nfs-port={nfs.nfs_port}", f"--nfs-version={version}"]
         what = [f"--op={op}", f"--block={size or 4096}", f"--lanes={depth}", "--connections=1", f"--sink={sink}"]
         return self._run("nfs", seconds, unit, [*where, f"--mount-port={nfs.mount_port}", *what, "--data-mib=64"])
 

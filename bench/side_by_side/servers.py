@@ -81,6 +81,8 @@ class Nfs:
     export: str
     nfs_port: int
     mount_port: int
+    # Whether the server also speaks version 4.1.
+    v41: bool = False
 
     @property
     def libnfs_url(self) -> str:
@@ -146,7 +148,7 @@ def real_servers(lab: Path, versitygw: Path, bench: Path) -> Iterator[Servers]:
         stack.enter_context(listening(command, port, keys))
         tcp = stack.enter_context(tcp_receivers(bench))
         s3 = S3(port, "bench", "benchaccesskey", "benchsecretkey")
-        yield Servers(Nfs("/export", ganesha.nfs_port, ganesha.mount_port), s3, *tcp)
+        yield Servers(Nfs("/export", ganesha.nfs_port, ganesha.mount_port, v41=True), s3, *tcp)
 
 
 @contextmanager

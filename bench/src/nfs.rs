@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::ValueEnum;
 use drivers::Sink;
-use drivers::nfs::{NfsConfig, NfsDriver};
+use drivers::nfs::{NfsConfig, NfsDriver, NfsVersion};
 use engine::{DataShape, StagePlan, StageWorkload, StopRule, VisitOrder};
 use metrics::OpKind;
 
@@ -32,6 +32,9 @@ pub struct Args {
     /// The export.
     #[arg(long)]
     export: String,
+    /// Version of NFS: 3 or 4.1.
+    #[arg(long, default_value = "3", value_parser = version)]
+    nfs_version: NfsVersion,
     /// What to do.
     #[arg(long)]
     op: Operation,
@@ -61,6 +64,7 @@ enum Operation {
 pub fn run(args: &Args) -> Result<Measured> {
     let directory = unique_name();
     let mut config = NfsConfig::new(args.server, args.export.as_str(), directory);
+    config.version = args.nfs_version;
     config.nfs_port = args.nfs_port;
     config.mount_port = args.mount_port;
     config.connections_per_worker = args.connections;
@@ -69,6 +73,15 @@ pub fn run(args: &Args) -> Result<Measured> {
     let measured = load(args, &driver);
     driver.remove_all(CONTROL_TIMEOUT)?;
     measured
+}
+
+/// Parses a version of NFS.
+fn version(text: &str) -> Result<NfsVersion, String> {
+    match text {
+        "3" => Ok(NfsVersion::V3),
+        "4.1" => Ok(NfsVersion::V4_1),
+        other => Err(format!("\"{other}\" is no version: write 3 or 4.1")),
+    }
 }
 
 fn load(args: &Args, driver: &NfsDriver) -> Result<Measured> {
