@@ -1,4 +1,5 @@
-"""Every operation over both versions of NFS: the RPCs that manometer counts are those that nfs-ganesha counts."""
+"""Every operation over both versions of NFS, in a tree of directories: the RPCs that manometer counts are those that
+nfs-ganesha counts."""
 
 from __future__ import annotations
 
@@ -16,6 +17,9 @@ from .process import free_port
 from .report import Report
 
 LANES = 4
+# The directories of the last level.
+TREE = "depth: 2, directories: 2"
+LEAVES = ["00/00", "00/01", "01/00", "01/01"]
 DATA_FILES = 4
 # A lane pauses after so many operations until the window ends, so everything it did falls within the window.
 EXPERIMENT = """
@@ -67,9 +71,9 @@ def settled(ganesha: Ganesha, run: Run, version: str, least: int) -> Counter[str
 
 
 def tree(export: Path) -> Counter[str]:
-    """What is in the run's directory, by type."""
+    """What is in the last level of the run's tree, by type."""
     found: Counter[str] = Counter()
-    for path in export.glob("manometer-*/*"):
+    for path in export.glob("manometer-*/*/*/*"):
         found["directory" if path.is_dir() and not path.is_symlink() else "name"] += 1
     return found
 
@@ -84,8 +88,11 @@ class Counts:
             ganesha = Ganesha(place, free_port(), free_port(), statistics=True)
             stack.callback(ganesha.stop)
             manometer = Manometer(lab.manometer, place)
-            more = f"mount_port: {ganesha.mount_port}" if version == "3" else "version: '4.1'"
-            target = f"url: 'nfs://127.0.0.1:{ganesha.nfs_port}/export', {more}"
+            # Version 4.1 walks the path each time.
+            more = f"mount_port: {ganesha.mount_port}"
+            if version != "3":
+                more = "version: '4.1', lookup: each_component"
+            target = f"url: 'nfs://127.0.0.1:{ganesha.nfs_port}/export', {TREE}, {more}"
             file, results = directory / "experiment.yaml", directory / "results.sqlite"
             text = EXPERIMENT.format(
                 target=target, files=DATA_FILES, lanes=LANES, operations=operations, seconds=seconds
@@ -95,7 +102,7 @@ class Counts:
             self.theirs = settled(ganesha, run, version, LANES * operations)
             self.tree = tree(ganesha.export)
             names = ganesha.files("/")
-            self.listed = len(ganesha.files(f"/{next(iter(names))}"))
+            self.listed = sum(len(ganesha.files(f"/{next(iter(names))}/{leaf}")) for leaf in LEAVES)
             self.outcome = run.finish()
             self.left = list(ganesha.export.iterdir())
             exported = manometer.start("export", "last", "--output=json", f"--results={results}").finish()
