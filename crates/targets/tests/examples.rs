@@ -13,6 +13,7 @@ const SET: &[(&str, &[(&str, &str)])] = &[
     ("fleet-nfs.yaml", &[("server", "10.0.0.10"), ("hosts", "node[01-04]")]),
     ("fleet-s3.yaml", &[]),
     ("fleet-scale.yaml", &[("target", "nfs://filer/export")]),
+    ("gluster-creates.yaml", &[("server", "gluster1")]),
     ("latency-search.yaml", &[]),
     ("load-sweep.yaml", &[]),
     ("memcached.yaml", &[]),
