@@ -2,6 +2,7 @@
 
 mod ending;
 mod hosts;
+mod leftovers;
 mod resume;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -30,7 +31,7 @@ use crate::server_id::{ServerIdError, server_id};
 use crate::stored_results::StoredResults;
 use crate::storperf::{GroupBook, StorperfJob};
 use crate::threads::RunThreads;
-use crate::work::{RunKind, Work};
+use crate::work::Work;
 pub(crate) use hosts::KnownHost;
 
 /// Maximum number of runs that wait.
@@ -309,24 +310,6 @@ impl RunQueue {
     /// Whether an earlier request had this idempotency key.
     pub(crate) fn knows_key(&self, key: &str) -> bool {
         self.database().by_key(key).is_ok_and(|run| run.is_some())
-    }
-
-    /// Whether a run of this service, or what its hosts share, has this id and is under way.
-    pub(crate) fn is_under_way(&self, run: &RunId) -> bool {
-        // The journal of a place that all hosts share has the id of an agent, also if they are threads of this process.
-        let shares = |own: RunId| own.of_agent(0) == *run || own.of_agent(u32::MAX) == *run;
-        let is = |own: &String| own == run.as_str() || own.parse().is_ok_and(shares);
-        self.shared().running.keys().any(is)
-    }
-
-    /// What the runs of this service created and have not removed.
-    pub(crate) fn journal(&self) -> &Journal {
-        &self.journal
-    }
-
-    /// The newest runs of a kind, newest first, each with what was posted.
-    pub(crate) fn of_kind(&self, kind: RunKind, limit: u32) -> Result<Vec<(AskedRun, String)>, Problem> {
-        self.database().of_kind(kind, limit).map_err(broken)
     }
 
     /// What was posted as a run, without secrets.

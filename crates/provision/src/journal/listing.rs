@@ -150,7 +150,7 @@ mod tests {
         run.record_intent(Resource::FileSystem { name: "somebody\u{2019}s".to_owned() }).unwrap();
         run.removed(account).unwrap();
         let listing = journal.listing(&id).unwrap();
-        assert_eq!(journal.listings().unwrap(), [listing.clone()]);
+        assert_eq!(journal.listings().unwrap(), std::slice::from_ref(&listing));
         let states: Vec<_> = listing.items.iter().map(|item| (item.kind, item.state)).collect();
         let expected = [
             ("bucket", ListedState::Created),
