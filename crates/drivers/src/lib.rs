@@ -9,6 +9,7 @@ pub mod file;
 pub mod interfaces;
 mod join;
 mod lane_connections;
+pub mod library;
 mod link;
 pub mod memcached;
 pub mod net;
