@@ -11,6 +11,7 @@ pub mod iscsi;
 mod join;
 mod lane_connections;
 mod later;
+pub mod library;
 mod link;
 pub mod memcached;
 pub mod net;

@@ -134,6 +134,7 @@ fn cell(index: u32) -> Cell {
             name: "disk".into(),
             url: "file:///mnt/data".into(),
             options: BTreeMap::from([("direct".to_owned(), "true".to_owned())]),
+            accounting: None,
         },
         workload: Workload {
             ops: vec![
