@@ -7,13 +7,13 @@ use std::time::Duration;
 use experiment::Via;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::LaunchSettings;
 use super::command::shown;
 use super::copy::quoted;
 use super::deadline::Deadline;
 use super::process::Launched;
 use super::ssh;
 use super::start_error::AgentStartError;
+use super::{LaunchError, LaunchSettings};
 
 /// Maximum output of a command, in bytes.
 const MAX_OUTPUT_BYTES: usize = 16 << 20;
@@ -40,9 +40,9 @@ enum OutputFailure {
     /// Its output does not end.
     #[error("it printed more than {} MiB", MAX_OUTPUT_BYTES >> 20)]
     Endless,
-    /// The host is no destination for ssh.
-    #[error("{0}")]
-    Destination(String),
+    /// The login cannot be tried.
+    #[error(transparent)]
+    Login(#[from] LaunchError),
 }
 
 /// Runs a command and returns what it printed; its timeout is that of `settings`.
@@ -59,8 +59,7 @@ pub fn output_of(
         Some(Via::Command { command }) => run(&mut plain(command.iter().chain(words)), settings),
         Some(Via::Ssh { host, options }) => {
             let failed = |why| OutputError { command: format!("`ssh {host} {}`", words.join(" ")), why };
-            let login = ssh::Login::of(host, options, settings)
-                .map_err(|wrong| failed(OutputFailure::Destination(wrong)))?;
+            let login = ssh::Login::of(host, options, settings).map_err(|error| failed(error.into()))?;
             let mut command = login.command(settings);
             let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
             command.arg(quoted.join(" "));

@@ -85,16 +85,17 @@ pub(super) struct Login<'a> {
 
 impl<'a> Login<'a> {
     /// # Errors
-    /// The host is no destination for ssh, or its password cannot be passed on: one line.
+    /// The host is no destination for ssh, or its password cannot be passed on.
     pub(super) fn of(
         host: &str,
         options: &'a [String],
         settings: &LaunchSettings<'_>,
-    ) -> Result<Self, String> {
-        let to = Destination::of(host).map_err(|error| error.to_string())?;
+    ) -> Result<Self, LaunchError> {
+        let to = Destination::of(host).map_err(|error| LaunchError::Input(error.to_string()))?;
         let password = settings.login.password.clone();
         let askpass = password.map(|password| Askpass::begin(password, &settings.program)).transpose();
-        Ok(Self { to, options, askpass: askpass.map_err(|error| error.to_string())? })
+        let askpass = askpass.map_err(|error| LaunchError::Tool(error.to_string()))?;
+        Ok(Self { to, options, askpass })
     }
 
     /// ssh without the remote command.
