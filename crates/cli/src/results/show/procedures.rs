@@ -139,10 +139,7 @@ mod tests {
         assert!(words.contains(&vec!["b1", "3", "300", "2.00", "ms"]), "{table}");
         assert!(words.contains(&vec!["CREATE", "b1", "0.25", "25", "3"]), "{table}");
         let line = counted_calls(&counted, false, 200);
-        assert!(
-            line.contains("volume gv, of all users: an operation = 5 LOOKUP + 0.25 CREATE"),
-            "{line}"
-        );
+        assert!(line.contains("volume gv, of all users: an operation = 5 LOOKUP + 0.25 CREATE"), "{line}");
     }
 
     #[test]
