@@ -21,6 +21,7 @@ pub mod numbers;
 pub mod path_mtu;
 pub mod paths;
 mod payload;
+pub mod rados;
 pub mod s3;
 mod seam;
 pub mod sim;

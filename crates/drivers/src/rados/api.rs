@@ -1,0 +1,103 @@
+//! What we call of librados (librados.h), looked up at run time.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use crate::library::{Library, LibraryError};
+use crate::library_functions;
+
+/// `rados_t`: a client of a cluster.
+pub(super) type ClusterHandle = *mut c_void;
+/// `rados_ioctx_t`: a pool of a client.
+pub(super) type PoolHandle = *mut c_void;
+/// `rados_completion_t`.
+pub(super) type CompletionHandle = *mut c_void;
+/// `rados_callback_t`; the second argument is the one given with the completion.
+pub(super) type Callback = unsafe extern "C" fn(CompletionHandle, *mut c_void);
+
+library_functions! {
+    /// librados, since Ceph 13.
+    pub(super) struct Librados {
+        fn rados_create2(cluster: *mut ClusterHandle, name: *const c_char, user: *const c_char, flags: u64) -> c_int;
+        fn rados_conf_read_file(cluster: ClusterHandle, path: *const c_char) -> c_int;
+        fn rados_conf_set(cluster: ClusterHandle, option: *const c_char, value: *const c_char) -> c_int;
+        fn rados_connect(cluster: ClusterHandle) -> c_int;
+        fn rados_shutdown(cluster: ClusterHandle);
+        fn rados_ioctx_create(cluster: ClusterHandle, pool: *const c_char, out: *mut PoolHandle) -> c_int;
+        fn rados_ioctx_destroy(pool: PoolHandle);
+        fn rados_ioctx_set_namespace(pool: PoolHandle, namespace: *const c_char);
+        fn rados_aio_create_completion(
+            argument: *mut c_void,
+            complete: Option<Callback>,
+            safe: Option<Callback>,
+            out: *mut CompletionHandle,
+        ) -> c_int;
+        fn rados_aio_get_return_value(completion: CompletionHandle) -> c_int;
+        fn rados_aio_release(completion: CompletionHandle);
+        fn rados_aio_cancel(pool: PoolHandle, completion: CompletionHandle) -> c_int;
+        fn rados_aio_write_full(
+            pool: PoolHandle,
+            oid: *const c_char,
+            completion: CompletionHandle,
+            data: *const c_char,
+            len: usize,
+        ) -> c_int;
+        fn rados_aio_write(
+            pool: PoolHandle,
+            oid: *const c_char,
+            completion: CompletionHandle,
+            data: *const c_char,
+            len: usize,
+            offset: u64,
+        ) -> c_int;
+        fn rados_aio_append(
+            pool: PoolHandle,
+            oid: *const c_char,
+            completion: CompletionHandle,
+            data: *const c_char,
+            len: usize,
+        ) -> c_int;
+        fn rados_aio_read(
+            pool: PoolHandle,
+            oid: *const c_char,
+            completion: CompletionHandle,
+            out: *mut c_char,
+            len: usize,
+            offset: u64,
+        ) -> c_int;
+        fn rados_aio_stat(
+            pool: PoolHandle,
+            oid: *const c_char,
+            completion: CompletionHandle,
+            size: *mut u64,
+            mtime: *mut i64,
+        ) -> c_int;
+        fn rados_aio_remove(pool: PoolHandle, oid: *const c_char, completion: CompletionHandle) -> c_int;
+    }
+}
+
+/// Debian's and Red Hat's name of the package.
+const PACKAGE: &str = "librados2";
+const NAMES: &[&str] = &["librados.so.2"];
+
+/// The system's librados, loaded once.
+///
+/// # Errors
+/// It is missing or too old.
+pub(super) fn librados() -> Result<&'static Librados, LibraryError> {
+    static LOADED: OnceLock<Result<Librados, LibraryError>> = OnceLock::new();
+    LOADED.get_or_init(|| of(NAMES)).as_ref().map_err(LibraryError::clone)
+}
+
+/// The library in this file, for tests.
+pub(super) fn librados_in(file: &Path) -> Result<&'static Librados, LibraryError> {
+    let name: &'static str = Box::leak(file.to_string_lossy().into_owned().into_boxed_str());
+    of(&[name]).map(|api| &*Box::leak(Box::new(api)))
+}
+
+fn of(names: &[&'static str]) -> Result<Librados, LibraryError> {
+    let library = Library::open(names, PACKAGE)?;
+    // SAFETY: declared as in librados.h; handles are pointers there, and `time_t` has 64 bits on our platforms.
+    unsafe { Librados::load(&library) }
+}

@@ -1,0 +1,195 @@
+//! Clients of a cluster, each an instance of librados with threads of its own, and pools as they see them.
+
+use std::ffi::{CString, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use metrics::ErrorKind;
+
+use super::api::{ClusterHandle, Librados, PoolHandle, librados, librados_in};
+use super::config::RadosConfig;
+use super::error::{Failure, text};
+
+/// One instance of librados, connected.
+pub(super) struct RadosClient {
+    api: &'static Librados,
+    cluster: ClusterHandle,
+}
+
+// SAFETY: librados' handles may be used by several threads at once (librados.h).
+unsafe impl Send for RadosClient {}
+// SAFETY: as above.
+unsafe impl Sync for RadosClient {}
+
+impl RadosClient {
+    /// Connects to the cluster. Blocks, but not much longer than `limit`.
+    fn connect(config: &RadosConfig, limit: Duration) -> Result<Self, Failure> {
+        let api = match &config.library {
+            Some(file) => librados_in(file),
+            None => librados(),
+        };
+        let api = api.map_err(|error| Failure::new(ErrorKind::Local, error.to_string()))?;
+        let access = &config.access;
+        let (name, user) = (c_text(&access.cluster)?, c_text(format!("client.{}", access.user))?);
+        let mut client = Self { api, cluster: ptr::null_mut() };
+        // SAFETY: it writes a handle; the texts end with zero bytes.
+        let code = unsafe { (api.rados_create2)(&mut client.cluster, name.as_ptr(), user.as_ptr(), 0) };
+        if code < 0 {
+            return Err(Failure::of(code));
+        }
+        client.configure(config, limit)?;
+        // SAFETY: the handle is configured and not connected.
+        match unsafe { (api.rados_connect)(client.cluster) } {
+            code if code < 0 => Err(not_connected(code, &access.user, limit)),
+            _ => Ok(client),
+        }
+    }
+
+    fn configure(&self, config: &RadosConfig, limit: Duration) -> Result<(), Failure> {
+        let access = &config.access;
+        let path = access.conf.as_deref().map(|path| c_text(path.as_os_str().as_bytes())).transpose()?;
+        // With monitors given, a file is not needed.
+        if path.is_some() || access.monitors.is_none() {
+            let at = path.as_ref().map_or(ptr::null(), |path| path.as_ptr());
+            // SAFETY: the path is null or ends with a zero byte.
+            let code = unsafe { (self.api.rados_conf_read_file)(self.cluster, at) };
+            if code < 0 {
+                let file = access.conf.as_ref().map(|path| path.display().to_string());
+                let file = file.unwrap_or_else(|| "Ceph's configuration in its usual places".to_owned());
+                let detail = format!("{file} cannot be read: {}; next: name a ceph.conf", text(code));
+                return Err(Failure::new(ErrorKind::Local, detail));
+            }
+        }
+        let seconds = limit.as_secs().max(1).to_string();
+        self.set("client_mount_timeout", seconds.as_bytes())?;
+        // What goes wrong is reported by our errors, not by the library on the terminal.
+        self.set("log_to_stderr", b"false")?;
+        self.set("err_to_stderr", b"false")?;
+        if let Some(monitors) = &access.monitors {
+            self.set("mon_host", monitors.as_bytes())?;
+        }
+        if let Some(keyring) = &access.keyring {
+            self.set("keyring", keyring.as_os_str().as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn set(&self, option: &str, value: &[u8]) -> Result<(), Failure> {
+        let (name, value) = (c_text(option)?, c_text(value)?);
+        // SAFETY: both texts end with a zero byte.
+        let code = unsafe { (self.api.rados_conf_set)(self.cluster, name.as_ptr(), value.as_ptr()) };
+        if code < 0 {
+            let detail = format!("librados does not accept {option}: {}", text(code));
+            return Err(Failure::new(ErrorKind::Rejected, detail));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for RadosClient {
+    fn drop(&mut self) {
+        if !self.cluster.is_null() {
+            // SAFETY: every pool of this client holds a reference to it, so that all are closed.
+            unsafe { (self.api.rados_shutdown)(self.cluster) };
+        }
+    }
+}
+
+/// A pool as one client sees it.
+pub(super) struct RadosPool {
+    pub(super) api: &'static Librados,
+    pub(super) handle: PoolHandle,
+    _client: Arc<RadosClient>,
+}
+
+// SAFETY: as for the client.
+unsafe impl Send for RadosPool {}
+
+impl RadosPool {
+    fn open(client: &Arc<RadosClient>, config: &RadosConfig) -> Result<Self, Failure> {
+        let (name, namespace) = (c_text(&config.pool)?, c_text(&config.namespace)?);
+        let api = client.api;
+        let mut handle = ptr::null_mut();
+        // SAFETY: it writes a handle; the text ends with a zero byte.
+        let code = unsafe { (api.rados_ioctx_create)(client.cluster, name.as_ptr(), &mut handle) };
+        if code == -libc::ENOENT {
+            let detail = format!("there is no pool {}; next: `ceph osd pool ls` lists them", config.pool);
+            return Err(Failure::new(ErrorKind::NotFound, detail));
+        }
+        if code < 0 {
+            return Err(Failure::of(code));
+        }
+        // SAFETY: the handle is open; the text ends with a zero byte.
+        unsafe { (api.rados_ioctx_set_namespace)(handle, namespace.as_ptr()) };
+        Ok(Self { api, handle, _client: Arc::clone(client) })
+    }
+}
+
+impl Drop for RadosPool {
+    fn drop(&mut self) {
+        // SAFETY: it is open, and its owner uses it no more.
+        unsafe { (self.api.rados_ioctx_destroy)(self.handle) };
+    }
+}
+
+/// The clients of a driver. Each lives as long as a session uses it.
+#[derive(Debug)]
+pub(super) struct RadosClients(Box<[Mutex<Weak<RadosClient>>]>);
+
+impl RadosClients {
+    pub(super) fn new(count: u32) -> Self {
+        Self((0..count.max(1)).map(|_| Mutex::default()).collect())
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The pool as the client with this number sees it; the client is connected if necessary. Blocks.
+    pub(super) fn pool(
+        &self,
+        number: usize,
+        config: &RadosConfig,
+        limit: Duration,
+    ) -> Result<RadosPool, Failure> {
+        let mut held = self.0[number % self.0.len()].lock().unwrap_or_else(PoisonError::into_inner);
+        let client = match held.upgrade() {
+            Some(client) => client,
+            None => Arc::new(RadosClient::connect(config, limit)?),
+        };
+        *held = Arc::downgrade(&client);
+        drop(held);
+        RadosPool::open(&client, config)
+    }
+}
+
+impl std::fmt::Debug for RadosClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RadosClient")
+    }
+}
+
+fn not_connected(code: c_int, user: &str, limit: Duration) -> Failure {
+    match -code {
+        libc::ETIMEDOUT => Failure::new(
+            ErrorKind::ConnectFailed,
+            format!(
+                "no monitor answered within {limit:?}; next: check mon_host in the configuration, and the network"
+            ),
+        ),
+        libc::EACCES | libc::EPERM => Failure::new(
+            ErrorKind::AccessDenied,
+            format!(
+                "the monitors refuse client.{user}: {}; next: check the user and its keyring",
+                text(code)
+            ),
+        ),
+        _ => Failure { kind: ErrorKind::ConnectFailed, ..Failure::of(code) },
+    }
+}
+
+fn c_text(text: impl AsRef<[u8]>) -> Result<CString, Failure> {
+    CString::new(text.as_ref()).map_err(|_| Failure::new(ErrorKind::Rejected, "a name holds a zero byte"))
+}

@@ -1,0 +1,63 @@
+//! RADOS, Ceph's object store, through librados' asynchronous calls: objects that are put and fetched whole, or read and
+//! written by ranges.
+//!
+//! librados is loaded at run time ([`crate::library`]) and has threads of its own; they pass completions to the worker's
+//! reactor. It copies written data when a call is made, and reads into the memory of the operation. An operation that
+//! exceeds its deadline is cancelled, and keeps its memory until librados has returned it.
+
+mod api;
+mod client;
+mod config;
+mod error;
+mod flights;
+mod session;
+
+pub use config::{MAX_PREFIX_BYTES, RadosAccess, RadosConfig};
+pub use session::RadosSession;
+
+use std::sync::Arc;
+
+use metrics::ErrorKind;
+use reactor::Reactor;
+
+use self::client::RadosClients;
+use crate::{Driver, DriverError, WorkerContext};
+
+/// Loads one pool.
+#[derive(Clone, Debug)]
+pub struct RadosDriver {
+    config: Arc<RadosConfig>,
+    clients: Arc<RadosClients>,
+}
+
+impl RadosDriver {
+    /// Checks the configuration. Loads nothing, and connects nowhere.
+    ///
+    /// # Errors
+    /// The prefix cannot begin an object's name.
+    pub fn new(config: RadosConfig) -> Result<Self, DriverError> {
+        let prefix = &config.prefix;
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if prefix.is_empty() || prefix.len() > MAX_PREFIX_BYTES || !prefix.bytes().all(fits) {
+            let detail = format!(
+                "name prefix \"{prefix}\": write 1 to {MAX_PREFIX_BYTES} letters, digits, hyphens, underscores and dots"
+            );
+            return Err(DriverError::new(ErrorKind::Rejected, detail));
+        }
+        let clients = Arc::new(RadosClients::new(config.clients));
+        Ok(Self { config: Arc::new(config), clients })
+    }
+
+    /// The target's settings.
+    pub fn config(&self) -> &RadosConfig {
+        &self.config
+    }
+}
+
+impl Driver for RadosDriver {
+    type Session = RadosSession;
+
+    async fn connect(&self, reactor: &Reactor, context: &WorkerContext) -> Result<RadosSession, DriverError> {
+        RadosSession::open(reactor, Arc::clone(&self.config), Arc::clone(&self.clients), context).await
+    }
+}

@@ -1,0 +1,189 @@
+//! One worker's operations on a pool.
+
+use std::ffi::c_int;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use metrics::{ErrorKind, OpKind};
+use reactor::{Reactor, Task};
+
+use super::client::{RadosClients, RadosPool};
+use super::config::RadosConfig;
+use super::error::Failure;
+use super::flights::Flights;
+use crate::deadlines::TimeLimits;
+use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext};
+
+/// One worker's side of a pool.
+pub struct RadosSession {
+    config: Arc<RadosConfig>,
+    context: WorkerContext,
+    limits: TimeLimits,
+    lanes: usize,
+    /// Passes on what librados completes.
+    arrivals: Option<Task>,
+    // The flights are dropped before the pools they use.
+    flights: Rc<Flights>,
+    /// Lanes use them in turn.
+    pools: Vec<RadosPool>,
+}
+
+impl RadosSession {
+    /// Opens the pool as each client sees it that a lane uses.
+    pub(super) async fn open(
+        reactor: &Reactor,
+        config: Arc<RadosConfig>,
+        clients: Arc<RadosClients>,
+        context: &WorkerContext,
+    ) -> Result<Self, DriverError> {
+        let lanes = context.lanes.max(1) as usize;
+        let local = |error| DriverError::new(ErrorKind::Local, format!("no connection to librados: {error}"));
+        let (opened, opener) = reactor.completions::<Result<Vec<RadosPool>, Failure>>().map_err(local)?;
+        let (own, first, limit) =
+            (Arc::clone(&config), context.worker as usize * lanes, context.connect_timeout);
+        // Connecting blocks.
+        let connect = move || {
+            let numbers = first..first + lanes.min(clients.count());
+            opener.complete(numbers.map(|number| clients.pool(number, &own, limit)).collect());
+        };
+        std::thread::Builder::new().name("rados-connect".to_owned()).spawn(connect).map_err(local)?;
+        let mut pools = None;
+        opened.wait(|outcome| pools = Some(outcome)).await;
+        let pools = pools.unwrap_or_else(|| Ok(Vec::new())).map_err(|failure| {
+            let detail = format!("Ceph, {}: {}", config.location(), failure.detail);
+            DriverError::new(failure.kind, detail)
+        })?;
+        let (completions, completer) = reactor.completions().map_err(local)?;
+        let flights = Rc::new(Flights::new(reactor, pools[0].api, lanes, &completer));
+        let arriving = Rc::clone(&flights);
+        let arrivals = reactor.spawn(async move {
+            loop {
+                completions.wait(|index| arriving.arrived(index)).await;
+            }
+        });
+        Ok(Self {
+            config,
+            limits: TimeLimits::start(reactor, lanes, context.op_timeout),
+            context: context.clone(),
+            lanes,
+            arrivals: Some(arrivals),
+            flights,
+            pools,
+        })
+    }
+
+    async fn run(&self, op: &Op, lane: usize) -> Result<Done, Failure> {
+        let name = self.config.name(op.object);
+        let oid = name.as_c().as_ptr();
+        let pool = &self.pools[lane % self.pools.len()];
+        let mut flight = self.flights.take(lane).await;
+        let len = usize::try_from(op.len).unwrap_or(usize::MAX);
+        let done = Done { rpcs: 1, bytes: op.payload_bytes(), ..Done::default() };
+        // SAFETY (of all calls): the name is copied by librados before the call returns, as is data that is written. What
+        // it writes to is the flight's, which keeps it until librados is done.
+        match op.kind {
+            OpKind::Put | OpKind::Write | OpKind::Append => {
+                self.context.payload.fill_op(op, 0, flight.room(len));
+                flight
+                    .fly(pool, |api, completion, memory| unsafe {
+                        let data = memory.buffer.as_ptr().cast();
+                        match op.kind {
+                            OpKind::Put => {
+                                (api.rados_aio_write_full)(pool.handle, oid, completion, data, len)
+                            }
+                            OpKind::Write => {
+                                (api.rados_aio_write)(pool.handle, oid, completion, data, len, op.offset)
+                            }
+                            _ => (api.rados_aio_append)(pool.handle, oid, completion, data, len),
+                        }
+                    })
+                    .await?;
+                Ok(done)
+            }
+            OpKind::Get | OpKind::Read => {
+                // A byte more than the object should have shows that it is longer.
+                let room = if op.kind == OpKind::Get { len + 1 } else { len };
+                flight.room(room);
+                let came = flight
+                    .fly(pool, |api, completion, memory| unsafe {
+                        let out = memory.buffer.as_mut_ptr().cast();
+                        (api.rados_aio_read)(pool.handle, oid, completion, out, room, op.offset)
+                    })
+                    .await?;
+                self.check(op, came, &flight.memory().buffer)?;
+                Ok(done)
+            }
+            OpKind::Stat => {
+                flight
+                    .fly(pool, |api, completion, memory| unsafe {
+                        let (size, modified_s) = (&raw mut memory.size, &raw mut memory.modified_s);
+                        (api.rados_aio_stat)(pool.handle, oid, completion, size, modified_s)
+                    })
+                    .await?;
+                Ok(done)
+            }
+            OpKind::Delete | OpKind::Remove => {
+                flight
+                    .fly(pool, |api, completion, _| unsafe {
+                        (api.rados_aio_remove)(pool.handle, oid, completion)
+                    })
+                    .await?;
+                Ok(done)
+            }
+            other => Err(Failure::new(ErrorKind::Rejected, format!("RADOS has no operation {other}"))),
+        }
+    }
+
+    /// Checks the length of what was read and, if wanted, its content.
+    fn check(&self, op: &Op, came: c_int, buffer: &[u8]) -> Result<(), Failure> {
+        if came as u64 != op.len {
+            let detail = match came as u64 > op.len {
+                true => format!("the object is longer than the {} bytes that were asked for", op.len),
+                false => format!("{came} bytes came where {} were asked for", op.len),
+            };
+            return Err(Failure::new(ErrorKind::Length, detail));
+        }
+        if self.context.sink == Sink::Verify {
+            let found = self.context.payload.verify_op(op, 0, &buffer[..came as usize]);
+            found.map_err(|found| {
+                Failure::new(ErrorKind::Corrupt, format!("not what was written: {found}"))
+            })?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn describe(&self, op: &Op, kind: ErrorKind, detail: &str) -> OpError {
+        let name = self.config.name(op.object);
+        let text = format!("{} {} in {}: {detail}", op.kind, name.text(), self.config.location());
+        OpError { rpcs: 1, ..OpError::new(kind, text) }
+    }
+}
+
+impl Session for RadosSession {
+    async fn perform(&self, op: &Op) -> Result<Done, OpError> {
+        let lane = op.lane as usize % self.lanes;
+        let running = pin!(self.run(op, lane));
+        match self.limits.wait(lane as u32, running).await {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(failure)) => Err(self.describe(op, failure.kind, &failure.detail)),
+            Err(_) => {
+                let detail = format!("not done within {:?}", self.context.op_timeout);
+                Err(self.describe(op, ErrorKind::TimedOut, &detail))
+            }
+        }
+    }
+
+    fn facts(&self) -> SessionFacts {
+        SessionFacts { late_replies: self.flights.late(), ..SessionFacts::default() }
+    }
+}
+
+impl Drop for RadosSession {
+    fn drop(&mut self) {
+        if let Some(task) = self.arrivals.take() {
+            task.abort();
+        }
+    }
+}

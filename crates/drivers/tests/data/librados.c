@@ -1,0 +1,122 @@
+// A librados without a cluster, for crates/drivers/tests/rados.rs. Objects are in memory. An object's number scripts what happens:
+// 0xeNNN fails with error NNN (decimal digits in hexadecimal), 0xf1 completes when it is cancelled, 0xf2 completes late, cancelled or not.
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef void (*callback)(void *, void *);
+struct completion { callback done; void *argument; int code; char *out; size_t len; unsigned number; };
+struct object { char name[256]; char *data; size_t len; };
+
+static struct object objects[64];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int clients, pools;
+
+int rados_create2(void **cluster, const char *name, const char *user, uint64_t flags) {
+    *cluster = strdup(user);
+    return 0;
+}
+int rados_conf_read_file(void *cluster, const char *path) { return path && strstr(path, "missing") ? -ENOENT : 0; }
+int rados_conf_set(void *cluster, const char *option, const char *value) { return 0; }
+int rados_connect(void *cluster) {
+    if (strcmp(cluster, "client.stranger") == 0) return -EACCES;
+    clients++;
+    return 0;
+}
+void rados_shutdown(void *cluster) {
+    clients--;
+    free(cluster);
+}
+int rados_ioctx_create(void *cluster, const char *pool, void **out) {
+    if (strcmp(pool, "bench") != 0) return -ENOENT;
+    pools++;
+    *out = objects;
+    return 0;
+}
+void rados_ioctx_destroy(void *pool) { pools--; }
+void rados_ioctx_set_namespace(void *pool, const char *name) {}
+
+int rados_aio_create_completion(void *argument, callback done, callback safe, void **out) {
+    struct completion *made = calloc(1, sizeof *made);
+    made->done = done;
+    made->argument = argument;
+    *out = made;
+    return 0;
+}
+int rados_aio_get_return_value(void *completion) { return ((struct completion *)completion)->code; }
+void rados_aio_release(void *completion) { free(completion); }
+
+static void *later(void *argument) {
+    struct completion *it = argument;
+    usleep(it->number == 0xf2 ? 1500000 : 500);
+    // A late answer writes to memory that must still be there.
+    if (it->number == 0xf2 && it->out) memset(it->out, 'l', it->len);
+    it->done(it, it->argument);
+    return 0;
+}
+static int finish(const char *oid, struct completion *it, int code) {
+    pthread_t thread;
+    it->number = strtoul(strrchr(oid, '.') + 1, 0, 16);
+    it->code = code;
+    if (it->number >> 12 == 0xe) it->code = -(int)((it->number >> 8 & 15) * 100 + (it->number >> 4 & 15) * 10 + (it->number & 15));
+    if (it->number == 0xf1) return 0;
+    pthread_create(&thread, 0, later, it);
+    pthread_detach(thread);
+    return 0;
+}
+int rados_aio_cancel(void *pool, void *completion) {
+    struct completion *it = completion;
+    if (it->number != 0xf1) return -ENOENT;
+    it->number = 0;
+    it->code = -ECANCELED;
+    it->done(it, it->argument);
+    return 0;
+}
+
+static struct object *find(const char *oid, int make) {
+    for (int at = 0; at < 64; at++)
+        if (strcmp(objects[at].name, oid) == 0) return &objects[at];
+    for (int at = 0; make && at < 64; at++)
+        if (!objects[at].name[0]) return strcpy(objects[at].name, oid), &objects[at];
+    return 0;
+}
+static int store(const char *oid, const char *data, size_t len, int64_t offset, int whole) {
+    pthread_mutex_lock(&lock);
+    struct object *it = find(oid, 1);
+    if (whole) it->len = 0;
+    if (offset < 0) offset = it->len;
+    if (offset + len > it->len) {
+        it->data = realloc(it->data, offset + len);
+        if ((size_t)offset > it->len) memset(it->data + it->len, 0, offset - it->len);
+        it->len = offset + len;
+    }
+    memcpy(it->data + offset, data, len);
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+int rados_aio_write_full(void *pool, const char *oid, void *c, const char *data, size_t len) { return finish(oid, c, store(oid, data, len, 0, 1)); }
+int rados_aio_write(void *pool, const char *oid, void *c, const char *data, size_t len, uint64_t offset) { return finish(oid, c, store(oid, data, len, offset, 0)); }
+int rados_aio_append(void *pool, const char *oid, void *c, const char *data, size_t len) { return finish(oid, c, store(oid, data, len, -1, 0)); }
+int rados_aio_read(void *pool, const char *oid, void *c, char *out, size_t len, uint64_t offset) {
+    struct completion *completion = c;
+    completion->out = out;
+    completion->len = len;
+    struct object *it = find(oid, 0);
+    if (!it) return finish(oid, c, -ENOENT);
+    size_t count = offset >= it->len ? 0 : it->len - offset < len ? it->len - offset : len;
+    memcpy(out, it->data + offset, count);
+    return finish(oid, c, count);
+}
+int rados_aio_stat(void *pool, const char *oid, void *c, uint64_t *size, time_t *modified) {
+    struct object *it = find(oid, 0);
+    if (it) *size = it->len;
+    return finish(oid, c, it ? 0 : -ENOENT);
+}
+int rados_aio_remove(void *pool, const char *oid, void *c) {
+    struct object *it = find(oid, 0);
+    if (it) it->name[0] = 0, it->len = 0;
+    return finish(oid, c, it ? 0 : -ENOENT);
+}

@@ -1,0 +1,185 @@
+//! The RADOS driver against a scripted librados, compiled from `data/librados.c`.
+#![allow(clippy::unwrap_used)]
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use drivers::rados::{RadosAccess, RadosConfig, RadosDriver};
+use drivers::{Done, Driver, Op, OpError, Payload, Session, Sink, WorkerContext};
+use metrics::{ErrorKind, OpKind};
+use reactor::{BackendChoice, Reactor};
+
+/// The scripted library.
+static LIBRARY: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("librados.so.2");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/librados.c");
+    let made = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-pthread", "-o"])
+        .arg(&file)
+        .arg(source)
+        .status();
+    assert!(made.unwrap().success(), "cc compiles {source}");
+    (directory, file)
+});
+
+/// A driver whose objects have this prefix.
+fn config(prefix: &str) -> RadosConfig {
+    let library = Some(LIBRARY.1.clone());
+    RadosConfig { library, ..RadosConfig::new(RadosAccess::default(), "bench", prefix) }
+}
+
+fn context(lanes: u32, op_timeout: Duration) -> WorkerContext {
+    WorkerContext {
+        worker: 0,
+        lanes,
+        payload: Payload::new(7),
+        sink: Sink::Verify,
+        op_timeout,
+        connect_timeout: Duration::from_secs(5),
+    }
+}
+
+/// Performs operations one after another in a session of its own.
+fn perform(config: RadosConfig, ops: &[Op], op_timeout: Duration) -> (Vec<Result<Done, OpError>>, u64) {
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
+    let driver = RadosDriver::new(config).unwrap();
+    reactor.block_on(async {
+        let session = driver.connect(&reactor, &context(1, op_timeout)).await.unwrap();
+        let mut results = Vec::new();
+        for op in ops {
+            results.push(session.perform(op).await);
+        }
+        (results, session.facts().late_replies)
+    })
+}
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn op(kind: OpKind, object: u64) -> Op {
+    Op::new(kind, 0, object)
+}
+
+#[test]
+fn objects_are_written_read_verified_and_removed() {
+    let sized = |kind| op(kind, 1).range(0, 100_000);
+    let ops = [
+        sized(OpKind::Put),
+        sized(OpKind::Get),
+        op(OpKind::Read, 1).range(4096, 4096),
+        op(OpKind::Write, 1).range(4096, 4096).generation(1),
+        op(OpKind::Read, 1).range(4096, 4096).generation(1),
+        op(OpKind::Append, 1).range(100_000, 4096),
+        op(OpKind::Read, 1).range(100_000, 4096),
+        op(OpKind::Stat, 1),
+        op(OpKind::Delete, 1),
+    ];
+    let (results, late) = perform(config("all"), &ops, LONG);
+    for (op, result) in ops.iter().zip(results) {
+        let done = result.unwrap_or_else(|error| panic!("{op:?}: {error}"));
+        assert_eq!((done.bytes, done.rpcs), (op.payload_bytes(), 1), "{op:?}");
+    }
+    assert_eq!(late, 0);
+}
+
+#[test]
+fn wrong_content_and_wrong_lengths_are_errors() {
+    let ops = [
+        op(OpKind::Put, 2).range(0, 8192),
+        op(OpKind::Get, 2).range(0, 8192).generation(1),
+        op(OpKind::Get, 2).range(0, 4096),
+        op(OpKind::Get, 2).range(0, 16384),
+        op(OpKind::Read, 2).range(8000, 4096),
+    ];
+    let (results, _) = perform(config("wrong"), &ops, LONG);
+    let kinds: Vec<_> = results.into_iter().map(|result| result.err().map(|error| error.kind)).collect();
+    let length = Some(ErrorKind::Length);
+    assert_eq!(kinds, [None, Some(ErrorKind::Corrupt), length, length, length]);
+}
+
+#[test]
+fn errors_have_names() {
+    for (object, kind) in [
+        (0x5, ErrorKind::NotFound),
+        (0xe001, ErrorKind::AccessDenied),
+        (0xe028, ErrorKind::NoSpace),
+        (0xe005, ErrorKind::ServerFault),
+        (0xe108, ErrorKind::AccessDenied),
+    ] {
+        let (results, _) = perform(config("errors"), &[op(OpKind::Stat, object)], LONG);
+        let error = results[0].as_ref().unwrap_err();
+        assert_eq!(error.kind, kind, "{object:x}: {error}");
+        let start = format!("stat errors.{object:016x} in pool bench: ");
+        assert!(error.detail.starts_with(&start), "{error}");
+    }
+    let (results, _) = perform(config("errors"), &[op(OpKind::Rename, 1)], LONG);
+    assert_eq!(results[0].as_ref().unwrap_err().kind, ErrorKind::Rejected);
+}
+
+/// librados returns some operations only when they are cancelled, and others long after that: the lane continues, and
+/// the memory of the first stays its own.
+#[test]
+fn an_operation_ends_at_its_deadline_and_keeps_its_memory_until_librados_is_done() {
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
+    let driver = RadosDriver::new(config("late")).unwrap();
+    let read = |object| op(OpKind::Read, object).range(0, 4096);
+    reactor.block_on(async {
+        let session = driver.connect(&reactor, &context(1, Duration::from_secs(1))).await.unwrap();
+        session.perform(&op(OpKind::Put, 3).range(0, 4096)).await.unwrap();
+        for stuck in [0xf1, 0xf2] {
+            let error = session.perform(&read(stuck)).await.unwrap_err();
+            assert_eq!(error.kind, ErrorKind::TimedOut, "{error}");
+        }
+        while session.facts().late_replies < 2 {
+            session.perform(&read(3)).await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_session_is_closed_while_librados_has_its_operations() {
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
+    let driver = RadosDriver::new(RadosConfig { clients: 3, ..config("closed") }).unwrap();
+    let session = reactor.block_on(driver.connect(&reactor, &context(4, LONG))).unwrap();
+    let stuck = async |lane: u32| {
+        let object = [0xf1, 0xf2, 0xf2, 0xf1][lane as usize];
+        let _ = session.perform(&Op::new(OpKind::Read, lane, object).range(0, 4096)).await;
+    };
+    let left = reactor.run_lanes((0..4).map(stuck).collect(), reactor.sleep(Duration::from_millis(20)));
+    assert_eq!(left, 4);
+    drop(session);
+}
+
+#[test]
+fn what_cannot_be_opened_is_explained_in_one_line() {
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
+    let refused = |config: RadosConfig| {
+        let driver = RadosDriver::new(config).unwrap();
+        reactor.block_on(driver.connect(&reactor, &context(1, LONG))).err().unwrap()
+    };
+    let usual = || config("refused");
+    let access = RadosAccess::default;
+    let stranger = RadosAccess { user: "stranger".to_owned(), ..access() };
+    let no_conf = RadosAccess { conf: Some("/missing/ceph.conf".into()), ..access() };
+    for (config, kind, text) in [
+        (RadosConfig { pool: "sink".into(), ..usual() }, ErrorKind::NotFound, "there is no pool sink; next:"),
+        (
+            RadosConfig { access: stranger, ..usual() },
+            ErrorKind::AccessDenied,
+            "the monitors refuse client.stranger",
+        ),
+        (RadosConfig { access: no_conf, ..usual() }, ErrorKind::Local, "/missing/ceph.conf cannot be read"),
+        (
+            RadosConfig { library: Some("librados-missing.so.9".into()), ..usual() },
+            ErrorKind::Local,
+            "next: install the package librados2",
+        ),
+    ] {
+        let error = refused(config);
+        assert!(error.kind == kind && error.detail.contains(text), "{error:?}");
+        assert!(!error.detail.contains('\n'), "{error}");
+    }
+    assert!(RadosDriver::new(config("a/b")).is_err());
+}
