@@ -5,6 +5,7 @@
 
 pub mod checksum;
 pub mod http1;
+pub mod iscsi;
 pub mod memcached;
 pub mod mount;
 pub mod nfs3;

@@ -1,0 +1,52 @@
+//! Words for additional sense codes that disks and arrays return (SPC-5, annex F), in lower case.
+
+const NAMES: &[(u8, u8, &str)] = &[
+    (0x00, 0x00, "no additional information"),
+    (0x03, 0x00, "write fault"),
+    (0x04, 0x00, "not ready, cause not reportable"),
+    (0x04, 0x01, "becoming ready"),
+    (0x04, 0x02, "not ready, initializing command required"),
+    (0x04, 0x03, "not ready, manual intervention required"),
+    (0x04, 0x0a, "asymmetric access state transition"),
+    (0x04, 0x0b, "target port in standby state"),
+    (0x04, 0x0c, "target port in unavailable state"),
+    (0x08, 0x00, "communication failure"),
+    (0x08, 0x01, "communication time-out"),
+    (0x0c, 0x00, "write error"),
+    (0x0c, 0x02, "write error, reallocation failed"),
+    (0x0e, 0x00, "invalid information unit"),
+    (0x10, 0x00, "block CRC or ECC error"),
+    (0x11, 0x00, "unrecovered read error"),
+    (0x1a, 0x00, "parameter list length error"),
+    (0x20, 0x00, "invalid command operation code"),
+    (0x21, 0x00, "logical block address out of range"),
+    (0x24, 0x00, "invalid field in CDB"),
+    (0x25, 0x00, "logical unit not supported"),
+    (0x26, 0x00, "invalid field in parameter list"),
+    (0x27, 0x00, "write protected"),
+    (0x27, 0x07, "space allocation failed, write protect"),
+    (0x28, 0x00, "medium may have changed"),
+    (0x29, 0x00, "power on, reset, or bus device reset"),
+    (0x29, 0x01, "power on"),
+    (0x29, 0x07, "I_T nexus loss"),
+    (0x2a, 0x00, "parameters changed"),
+    (0x2a, 0x06, "asymmetric access state changed"),
+    (0x2a, 0x09, "capacity data changed"),
+    (0x2f, 0x00, "commands cleared by another initiator"),
+    (0x38, 0x07, "thin provisioning soft threshold reached"),
+    (0x3a, 0x00, "medium not present"),
+    (0x3e, 0x01, "logical unit failure"),
+    (0x3f, 0x0e, "reported LUNs data has changed"),
+    (0x3f, 0x03, "inquiry data has changed"),
+    (0x44, 0x00, "internal target failure"),
+    (0x47, 0x00, "SCSI parity error"),
+    (0x4b, 0x00, "data phase error"),
+    (0x4b, 0x05, "data offset error"),
+    (0x55, 0x00, "system resource failure"),
+    (0x5d, 0x00, "failure prediction threshold exceeded"),
+];
+
+/// The words for a code and its qualifier.
+pub(super) fn words(code: u8, qualifier: u8) -> Option<&'static str> {
+    NAMES.iter().find(|(known, of, _)| (*known, *of) == (code, qualifier)).map(|(_, _, words)| *words)
+}
