@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::linux::fs::MetadataExt;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use metrics::ErrorKind;
@@ -82,7 +83,7 @@ fn found_on(path: &Path, device: Identity) -> Result<Option<String>, DriverError
     let fd = devices::open(path, false, false)?;
     let size = devices::size_of(&fd, path)?;
     let file = fs::File::from(fd);
-    let found = signatures::find(&file, size).map_err(|e| {
+    let found = signatures::find(|into, at| file.read_exact_at(into, at), size).map_err(|e| {
         let text = format!("{}: it cannot be read to see what it holds: {}", path.display(), words(&e));
         DriverError::new(kind_of(&e), text)
     })?;

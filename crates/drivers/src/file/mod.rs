@@ -35,7 +35,7 @@ mod named;
 mod names;
 mod operation;
 mod session;
-mod signatures;
+pub(crate) mod signatures;
 mod xattr;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -4,7 +4,6 @@
 //! here are not detected; adding one takes one line.
 
 use std::io;
-use std::os::unix::fs::FileExt;
 
 /// A format: its name, and the offset and value of its magic number.
 struct Magic {
@@ -69,18 +68,21 @@ const UBERBLOCKS: std::ops::Range<u64> = 0x2_0000..0x4_0000;
 const UBERBLOCK_STEP: usize = 1024;
 const UBERBLOCK: u64 = 0x00BA_B10C;
 
-/// The format found on a device of `size` bytes, if any is recognised.
+/// The format found on a device of `size` bytes, if any is recognised; `read` fills a buffer from an offset.
 ///
 /// # Errors
 /// When the device cannot be read: its content is then unknown.
-pub(super) fn find(device: &impl FileExt, size: u64) -> io::Result<Option<&'static str>> {
-    let has = |at: u64, bytes: &[u8]| -> io::Result<bool> {
+pub(crate) fn find(
+    mut read: impl FnMut(&mut [u8], u64) -> io::Result<()>,
+    size: u64,
+) -> io::Result<Option<&'static str>> {
+    let mut has = |at: u64, bytes: &[u8]| -> io::Result<bool> {
         let mut found = [0; 32];
         let found = &mut found[..bytes.len()];
         if at + bytes.len() as u64 > size {
             return Ok(false);
         }
-        device.read_exact_at(found, at)?;
+        read(found, at)?;
         Ok(found == bytes)
     };
     for Magic { name, at, bytes } in TABLE {
@@ -114,7 +116,7 @@ pub(super) fn find(device: &impl FileExt, size: u64) -> io::Result<Option<&'stat
         }
     }
     let mut start = vec![0; usize::try_from(size.min(UBERBLOCKS.end)).expect("a quarter of a MiB")];
-    device.read_exact_at(&mut start, 0)?;
+    read(&mut start, 0)?;
     Ok(by_structure(&start))
 }
 
@@ -155,6 +157,7 @@ fn is_partition_table(start: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
+    use std::os::unix::fs::FileExt;
 
     use super::*;
     use crate::Payload;
@@ -170,7 +173,8 @@ mod tests {
     }
 
     fn found(size: u64, content: &[(u64, &[u8])]) -> Option<&'static str> {
-        find(&device(size, content), size).unwrap()
+        let device = device(size, content);
+        find(|into, at| device.read_exact_at(into, at), size).unwrap()
     }
 
     #[test]

@@ -10,9 +10,10 @@ use wire::xdr::{Decode, DecodeError, Encode, Reader};
 
 use super::connection::Way;
 use super::errors::refusal;
-use super::later::{Later, asks_for_later};
+use super::later::asks_for_later;
 use super::v41::{self, Joined};
 use crate::DriverError;
+use crate::later::Later;
 
 /// Maximum reply size, which bounds the memory that a peer can make us use.
 const REPLY_LIMIT: usize = 1 << 20;

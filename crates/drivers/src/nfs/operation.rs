@@ -8,13 +8,14 @@ use wire::nfs3::{
 use super::calls::{Call, Commit, Create, Getattr, Read, Remove, Write};
 use super::connection::Connection;
 use super::errors::{advice, kind_of};
-use super::later::{Later, asks_for_later};
+use super::later::asks_for_later;
 use super::procedures::rpc_kind;
 use super::session::NfsSession;
 use super::slots::Answer;
 use super::ticket::{Ended, Ticket};
 use super::transfer::Mover;
 use crate::deadlines::Running;
+use crate::later::Later;
 use crate::{Done, Op, OpError};
 
 /// Why a call failed.

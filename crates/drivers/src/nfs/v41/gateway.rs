@@ -14,11 +14,12 @@ use wire::xdr::{Decode, DecodeError, Encode, Reader};
 
 use super::super::caller::{Caller, Failed, Target};
 use super::super::errors::{advice, kind_of};
-use super::super::later::{Later, asks_for_later};
+use super::super::later::asks_for_later;
 use super::client::{join, version};
 use super::compound::{CompoundWriter, FILE_ATTRIBUTES, create, getattr, lookup, read, readdirplus, remove};
 use super::names::mkdir;
 use super::reply::{Outcomes, Stop};
+use crate::later::Later;
 
 /// How often a lost session is replaced for one call.
 const RENEWALS_MAX: u32 = 3;
