@@ -1,5 +1,6 @@
 //! The iSCSI codec: properties of headers and commands, logins against a target of a few lines, and mutation of both
 //! for a limited time (`MANOMETER_FUZZ_SECONDS`, default 1).
+#![allow(clippy::unwrap_used)]
 
 use std::time::{Duration, Instant};
 

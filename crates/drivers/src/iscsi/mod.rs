@@ -5,6 +5,7 @@
 //! payload there; another receives, parses in place, verifies payload as it arrives, and wakes the lanes. A lost
 //! connection is replaced by a new login to the same session, and unanswered commands are sent again, which is counted.
 
+mod answers;
 mod caller;
 mod command;
 mod config;

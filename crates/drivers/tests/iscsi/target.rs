@@ -1,5 +1,8 @@
 //! A scripted iSCSI target with one unit, LUN 1: correct, or wrong in one way.
 
+mod login;
+mod writes;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,11 +10,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use wire::iscsi::{
-    AsyncMessage, ChapAlgorithm, ChapSecret, Crc32c, DataIn, DataOut, Header, IscsiRequest, LoginRequest,
-    LoginResponse, LogoutResponse, Lun, NO_TAG, NopIn, ReadyToTransfer, Rejection, ScsiCommand, ScsiRequest,
-    ScsiResponse, ScsiStatus, Sense, SenseKey, TaskRequest, TaskResponse, TextKeys, TextResponse,
-    UnitCapacity, chap_response, data_bytes, padding, push_key,
+    AsyncMessage, Crc32c, DataIn, Header, IscsiRequest, LogoutResponse, Lun, NO_TAG, NopIn, ReadyToTransfer,
+    Rejection, ScsiCommand, ScsiRequest, ScsiResponse, ScsiStatus, Sense, SenseKey, TaskRequest,
+    TaskResponse, TextResponse, UnitCapacity, data_bytes, padding, push_key,
 };
+
+use self::writes::Task;
+use super::script::{Fault, Script, Seen};
 
 pub const NAME: &str = "iqn.2026-01.lab:t1";
 pub const BLOCK: usize = 512;
@@ -22,97 +27,6 @@ const BURST: usize = 32 << 10;
 const FIRST_BURST: usize = 16 << 10;
 const R2TS: u32 = 2;
 pub const OWN: (&str, &str) = ("target", "target-secret");
-
-/// What goes wrong, once, at the first READ or WRITE of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    None,
-    /// The header digest of an answer is wrong.
-    HeaderDigest,
-    /// Its data digest is.
-    DataDigest,
-    /// The first R2T has the second one's number.
-    R2tNumber,
-    /// It asks for data in the middle.
-    R2tOffset,
-    /// One R2T more than agreed on.
-    R2tTooMany,
-    /// Data with the tag of nothing.
-    UnknownTag,
-    /// Data behind a gap.
-    DataGap,
-    /// Nothing of this protocol.
-    Opcode,
-    /// The connection is closed.
-    Drop,
-    /// The target wants a logout.
-    AsyncLogout,
-    /// It rejects the command.
-    Reject,
-    /// It answers nothing any more, pings included.
-    Silent,
-    /// It does not answer this command until it is to be aborted, and then too late.
-    Late,
-    /// It answers neither this command nor the request to abort it.
-    Stuck,
-    /// Half of the data, and it says so.
-    Short,
-    /// It never accepts another command.
-    CloseWindow,
-}
-
-/// How the target behaves.
-#[derive(Clone)]
-pub struct Script {
-    pub fault: Fault,
-    /// It happens on every connection, not only on the first.
-    pub always: bool,
-    /// What initiators must know.
-    pub secret: Option<ChapSecret>,
-    /// What every login is answered with.
-    pub login_status: u16,
-    pub initial_r2t: bool,
-    pub immediate_data: bool,
-    /// Commands that it accepts at a time.
-    pub window: u32,
-    /// The status of a read comes in a PDU of its own.
-    pub separate_status: bool,
-    /// How the first reads and writes end, before the others succeed.
-    pub statuses: Vec<(ScsiStatus, Option<Sense>)>,
-    /// It pings the initiator before it answers a read.
-    pub pings: bool,
-}
-
-impl Default for Script {
-    fn default() -> Self {
-        Self {
-            fault: Fault::None,
-            always: false,
-            secret: None,
-            login_status: 0,
-            initial_r2t: false,
-            immediate_data: true,
-            window: 8,
-            separate_status: false,
-            statuses: Vec::new(),
-            pings: false,
-        }
-    }
-}
-
-/// What the target has seen.
-#[derive(Default)]
-pub struct Seen {
-    pub connections: usize,
-    pub requests: Vec<ScsiRequest>,
-    /// The commands that were to be aborted, by tag and number.
-    pub aborts: Vec<(u32, u32)>,
-    /// Tag and number of the commands that were not answered.
-    pub left: Vec<(u32, u32)>,
-    pub pongs: u32,
-    /// What the initiator did wrong.
-    pub violations: Vec<String>,
-}
 
 pub struct Target {
     pub address: SocketAddr,
@@ -153,19 +67,6 @@ impl Target {
         let seen = self.seen.lock().unwrap();
         assert!(seen.violations.is_empty(), "{:?}", seen.violations);
     }
-}
-
-/// A command whose data arrive.
-struct Task {
-    command: ScsiCommand,
-    request: ScsiRequest,
-    data: Vec<u8>,
-    received: usize,
-    asked: usize,
-    /// R2Ts without their data.
-    open: u32,
-    r2t_sn: u32,
-    data_sn: u32,
 }
 
 struct Peer {
@@ -343,71 +244,6 @@ impl Peer {
                 }
             }
         }
-    }
-
-    fn login(&mut self, request: &LoginRequest, text: &[u8]) -> bool {
-        let script = self.target.script.clone();
-        let mut out = Vec::new();
-        let mut response = LoginResponse {
-            transit: request.transit,
-            stage: request.stage,
-            next_stage: request.next_stage,
-            tag: request.tag,
-            isid: request.isid,
-            tsih: 1,
-            status: script.login_status,
-            ..LoginResponse::default()
-        };
-        let get = |key| TextKeys::get(text, key);
-        if get("TargetName").is_some_and(|name| name != NAME) {
-            response.status = 0x0203;
-        }
-        let (mut digests, mut answers) = ((false, false), Vec::new());
-        if let Some(method) = get("AuthMethod") {
-            match (&script.secret, method) {
-                (Some(_), "None") => response.status = 0x0201,
-                (Some(_), _) => {
-                    answers.push(("AuthMethod", "CHAP".to_owned()));
-                    response.transit = false;
-                }
-                (None, _) => answers.push(("AuthMethod", "None".to_owned())),
-            }
-        } else if get("CHAP_A").is_some() {
-            answers.extend([("CHAP_A", "5".to_owned()), ("CHAP_I", "7".to_owned())]);
-            answers.push(("CHAP_C", "0x00112233".to_owned()));
-        } else if let (Some(name), Some(proof), Some(known)) = (get("CHAP_N"), get("CHAP_R"), &script.secret)
-        {
-            let expected = hex(&chap_response(ChapAlgorithm::Md5, 7, &known.secret, &[0, 0x11, 0x22, 0x33]));
-            if name != known.name || proof != expected {
-                response.status = 0x0201;
-            }
-            if let (Some(id), Some(challenge)) = (get("CHAP_I"), get("CHAP_C")) {
-                let own = chap_response(ChapAlgorithm::Md5, id.parse().unwrap(), OWN.1, &unhex(challenge));
-                answers.extend([("CHAP_N", OWN.0.to_owned()), ("CHAP_R", hex(&own))]);
-            }
-        } else if get("MaxRecvDataSegmentLength").is_some() {
-            let yes = |value: bool| (if value { "Yes" } else { "No" }).to_owned();
-            let asked = |key| get(key).is_some_and(|value: &str| value.starts_with("CRC32C"));
-            digests = (asked("HeaderDigest"), asked("DataDigest"));
-            let digest = |on: bool| (if on { "CRC32C" } else { "None" }).to_owned();
-            answers.extend([("HeaderDigest", digest(digests.0)), ("DataDigest", digest(digests.1))]);
-            answers.push(("MaxRecvDataSegmentLength", SEGMENT.to_string()));
-            answers.push(("MaxBurstLength", BURST.to_string()));
-            answers.push(("FirstBurstLength", FIRST_BURST.to_string()));
-            answers.push(("MaxOutstandingR2T", R2TS.to_string()));
-            answers.push(("InitialR2T", yes(script.initial_r2t)));
-            answers.push(("ImmediateData", yes(script.immediate_data)));
-        }
-        answers.iter().for_each(|(key, value)| push_key(&mut out, key, value));
-        self.exp_cmd_sn = request.cmd_sn;
-        self.max_cmd_sn = request.cmd_sn.wrapping_sub(1);
-        (response.exp_cmd_sn, response.max_cmd_sn) = self.window();
-        response.stat_sn = self.next_stat_sn();
-        self.send(response.encode(), &out);
-        if response.transit && response.next_stage == 3 {
-            (self.header_digest, self.data_digest) = digests;
-        }
-        response.status == 0
     }
 
     /// Handles a command; false closes the connection.
@@ -632,88 +468,6 @@ impl Peer {
         self.send(wanted.encode(), &[]);
     }
 
-    /// Begins to take a command's data.
-    fn take(&mut self, command: ScsiCommand, request: ScsiRequest, data: &[u8]) {
-        let script = &self.target.script;
-        let unsolicited = !command.is_final;
-        if (!script.immediate_data && !data.is_empty()) || (script.initial_r2t && unsolicited) {
-            self.violation(format!("{} bytes came unasked", data.len()));
-        }
-        let mut task = Task {
-            data: vec![0; command.transfer_bytes as usize],
-            received: data.len(),
-            asked: 0,
-            open: 0,
-            r2t_sn: 0,
-            data_sn: 0,
-            command,
-            request,
-        };
-        task.data[..data.len()].copy_from_slice(data);
-        if unsolicited {
-            self.tasks.insert(command.tag, task);
-        } else {
-            task.asked = task.received;
-            self.go_on(task);
-        }
-    }
-
-    /// Asks for more, or ends the command.
-    fn go_on(&mut self, mut task: Task) {
-        if task.received == task.data.len() {
-            self.store(&task);
-            self.end(&task.command, ScsiStatus::GOOD, None, 0);
-            return;
-        }
-        while task.open < R2TS && task.asked < task.data.len() {
-            let bytes = (task.data.len() - task.asked).min(BURST);
-            self.r2t(&task.command, task.r2t_sn, task.asked as u32, bytes as u32);
-            task.asked += bytes;
-            task.open += 1;
-            task.r2t_sn += 1;
-        }
-        self.tasks.insert(task.command.tag, task);
-    }
-
-    fn data_out(&mut self, out: &DataOut, data: &[u8]) {
-        // What is left of a command that went wrong.
-        let Some(mut task) = self.tasks.remove(&out.tag) else { return };
-        if out.offset as usize != task.received || out.data_sn != task.data_sn {
-            self.violation(format!("data {} at {} instead of {}", out.data_sn, out.offset, task.received));
-        }
-        let unsolicited = out.target_tag == NO_TAG;
-        task.data[task.received..task.received + data.len()].copy_from_slice(data);
-        task.received += data.len();
-        task.data_sn += 1;
-        if unsolicited && task.received > FIRST_BURST {
-            self.violation(format!("{} bytes unasked", task.received));
-        }
-        if !out.is_final {
-            self.tasks.insert(out.tag, task);
-            return;
-        }
-        task.data_sn = 0;
-        match unsolicited {
-            true => task.asked = task.received,
-            false => task.open -= 1,
-        }
-        self.go_on(task);
-    }
-
-    fn store(&self, task: &Task) {
-        let mut unit = self.target.data.lock().unwrap();
-        match task.request {
-            ScsiRequest::Write { block, .. } => {
-                let from = block as usize * BLOCK;
-                unit[from..from + task.data.len()].copy_from_slice(&task.data);
-            }
-            _ => ScsiRequest::unmap_ranges(&task.data).for_each(|(block, blocks)| {
-                let from = block as usize * BLOCK;
-                unit[from..from + blocks as usize * BLOCK].fill(0);
-            }),
-        }
-    }
-
     fn abort(&mut self, task: &TaskRequest) {
         self.target.seen.lock().unwrap().aborts.push((task.referenced_tag, task.referenced_cmd_sn));
         if self.target.script.fault == Fault::Stuck {
@@ -727,13 +481,4 @@ impl Peer {
         let done = TaskResponse { response: 1, tag: task.tag, stat_sn, exp_cmd_sn, max_cmd_sn };
         self.send(done.encode(), &[]);
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    let digit = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-    text.as_bytes()[2..].chunks(2).map(digit).collect()
 }

@@ -53,11 +53,8 @@ pub(super) fn accounting(target: &Fields<'_>) -> Option<Accounting> {
         true => Some(via(&below)?),
         false => None,
     };
-    (reader.log.count() == before).then(|| Accounting {
-        counters,
-        via,
-        timeout_ms: (timeout_s * 1000.0) as u64,
-    })
+    let accounting = Accounting { counters, via, timeout_ms: (timeout_s * 1000.0) as u64 };
+    (reader.log.count() == before).then_some(accounting)
 }
 
 /// The map of a key, for which a text or a list alone is short for one of its keys, which is required.
