@@ -23,6 +23,7 @@ mod report_commands;
 mod results;
 mod run;
 mod serve;
+mod smallfile;
 mod stdout;
 
 use std::process::ExitCode;
@@ -53,6 +54,7 @@ enum Command {
     Check(Box<check::arguments::CheckArguments>),
     Network(Box<network::arguments::NetworkArguments>),
     Fio(fio::arguments::FioArguments),
+    Smallfile(smallfile::SmallfileArguments),
     Calibrate(calibrate::arguments::CalibrateArguments),
     Init(Box<init::InitArguments>),
     Serve(serve::ServeArguments),
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
         Command::Init(arguments) => init::run(*arguments, &messages),
         Command::Run(arguments) => run::run(*arguments, &messages),
         Command::Fio(arguments) => fio::run(arguments, &messages),
+        Command::Smallfile(arguments) => smallfile::run(&arguments, &messages),
         Command::Export(arguments) => results::export::run(&arguments, &messages),
         Command::Forget(arguments) => results::forget::run(&arguments, &messages),
         Command::List(arguments) => results::list::run(&arguments, &messages),

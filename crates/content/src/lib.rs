@@ -4,10 +4,12 @@
 
 mod bytes;
 mod check;
+mod file_tree;
 mod names;
 
 pub use bytes::{Content, ContentKind, PatternPiece};
 pub use check::{Check, CheckMethod};
+pub use file_tree::{FileTree, MAX_TREE_WORKERS, TreeFile, TreeRole};
 pub use names::{FileNames, USUAL_FORMAT};
 
 /// Whether a field has its default value and need not be serialised.

@@ -16,7 +16,7 @@ pub struct Op {
     pub lane: u32,
     /// Which kind of commit, for a commit.
     pub commit: CommitKind,
-    /// A file that is created with its content is also committed.
+    /// A file that is written as a whole, or whose attributes are set, is also committed.
     pub durable: bool,
     /// Number of the file or object, unique over all workers; the driver makes the name from it.
     pub object: u64,
@@ -26,7 +26,7 @@ pub struct Op {
     /// First byte, for reads and writes.
     pub offset: u64,
     /// Length in bytes, for reads and writes; the whole size, for puts, gets and files that are created with their content;
-    /// the new size, for truncates.
+    /// the new size, for truncates; the least number of names, for listing a whole directory.
     pub len: u64,
     /// Which of the successive contents of the range is written or expected: it is an input to the payload, so that old
     /// data differs from new. Only the low 16 bits count. [`Op::ANY_GENERATION`] accepts any.
@@ -67,6 +67,9 @@ impl Op {
     pub const ANY_GENERATION: u32 = u32::MAX;
     /// The generation of a read that is not verified at all, although others are.
     pub const UNCHECKED: u32 = u32::MAX - 1;
+
+    /// The offset of an append to a file of unknown size: where it ends.
+    pub const AT_END: u64 = u64::MAX;
 
     /// The position in this object's payload stream at which the range begins, for [`Payload::fill`] and
     /// [`Payload::verify`]. Files of up to 2^48 bytes (256 TiB) fit.

@@ -55,6 +55,9 @@ impl StagePlan {
             StageWorkload::Visit { kind, .. } => visit_fault(*kind),
             StageWorkload::Mix(mix) => self.mix_fault(mix),
             StageWorkload::Job(load) => self.job_fault(load),
+            StageWorkload::Pass(load) if load.pass.fault(self.workers * self.lanes_per_worker).is_some() => {
+                Some("a pass needs steps and files, and has at most 4096 lanes")
+            }
             StageWorkload::Check { data_set, block_bytes, written } => {
                 self.check_fault(data_set, *block_bytes, written)
             }

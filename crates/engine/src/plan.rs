@@ -6,7 +6,7 @@ use drivers::{Payload, Sink};
 use experiment::{Arrivals, Directions, Job, Placement, Rate};
 use metrics::OpKind;
 
-use crate::{ContentSummary, DataSet, DataShape, JobLoad, Mix, Rendezvous, Trace};
+use crate::{ContentSummary, DataSet, DataShape, JobLoad, Mix, PassLoad, Rendezvous, Trace};
 
 /// One stage: a workload, how hard to drive it, and for how long.
 #[derive(Clone, Debug)]
@@ -179,6 +179,8 @@ pub enum StageWorkload {
     /// then commits and comparing reads also count towards the rate. Use with [`StopRule::Exhausted`], where the window
     /// is the job's runtime, or with [`StopRule::Window`] for a job that continues until then.
     Job(JobLoad),
+    /// A pass: each lane performs the same steps on each of its files once, whatever the stop rule.
+    Pass(PassLoad),
     /// Reads everything once and compares it with what was acknowledged, whatever the stop rule. The plan's sink must
     /// be [`Sink::Verify`].
     Check {
@@ -219,6 +221,7 @@ impl StagePlan {
             StageWorkload::Visit { kind: Remove, .. } => vec![Remove, Rmdir],
             StageWorkload::Repeat { kind, .. } | StageWorkload::Visit { kind, .. } => vec![*kind],
             StageWorkload::Mix(mix) => mix.kinds(),
+            StageWorkload::Pass(load) => load.kinds(),
             StageWorkload::Job(load) => {
                 let mut kinds: Vec<OpKind> = load.ops.iter().map(|op| op.op).collect();
                 // Written data may be committed, read back, and removed between two passes.

@@ -6,7 +6,7 @@ use reactor::Backend;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContentSummary, DataSet, JobFacts, Left, Usage};
+use crate::{ContentSummary, DataSet, JobFacts, LanePass, Left, Usage};
 
 /// Operations and bytes, without their latencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -158,6 +158,9 @@ pub struct StageResult {
     pub error_limit_reached: bool,
     /// Further facts about a [`crate::StageWorkload::Job`]; empty after other stages.
     pub job: JobFacts,
+    /// What each lane did of a [`crate::StageWorkload::Pass`]; empty after other stages.
+    #[serde(default)]
+    pub passes: Vec<LanePass>,
     /// CPU usage of the workers' threads.
     pub usage: Usage,
     /// Intervals of workers that the observer missed because it was slow; they are included in the total.
@@ -212,6 +215,7 @@ impl StageResult {
             stopped: false,
             error_limit_reached: false,
             job: JobFacts::default(),
+            passes: Vec::new(),
             usage: Usage::default(),
             unseen_intervals: 0,
         }

@@ -57,6 +57,9 @@ pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, ending: Ending) -> 
     for note in &notes {
         sum.checked.merge(note.checked.get());
     }
+    if let StageWorkload::Pass(_) = &plan.workload {
+        sum.passes = notes.iter().map(|note| note.pass.get()).collect();
+    }
     sum.data_set = data_set(plan, &notes);
     sum.written = written(plan, notes, sum.exhausted);
     sum.left = sum.written.left();
@@ -182,6 +185,7 @@ impl StageResult {
         self.stopped |= other.stopped;
         self.error_limit_reached |= other.error_limit_reached;
         self.job.merge(other.job);
+        self.passes.extend(other.passes);
         self.usage.add(other.usage);
     }
 }

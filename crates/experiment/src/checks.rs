@@ -28,6 +28,13 @@ pub(crate) fn cell(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     own_gates(fields, cell);
 }
 
+/// Checks a cell whose workload is a pass.
+pub(crate) fn pass(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
+    ops_of_kind(fields, kind, cell);
+    own_gates(fields, cell);
+    sink(fields, kind, cell);
+}
+
 /// Checks a cell whose workload is a job.
 pub(crate) fn job(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     ops_of_kind(fields, kind, cell);

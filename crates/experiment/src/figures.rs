@@ -334,6 +334,11 @@ fn written(cell: &Cell, figures: &CellFigures) -> Option<(u64, u64)> {
     if cell.study.is_some() {
         return None;
     }
+    if let Some(pass) = cell.workload.pass() {
+        let steps = pass.steps.iter().filter(|step| step.op().writes()).count() as u64;
+        let bytes = cell.workload.files() * pass.file_bytes * steps * u64::from(figures.hosts.unwrap_or(1));
+        return Some((bytes, bytes));
+    }
     if let Some(job) = cell.workload.stream() {
         // A job moves its amount on every host; a rate applies to all hosts together.
         let bytes = jobs::written(cell, job, write_bytes_share(cell))?;

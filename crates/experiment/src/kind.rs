@@ -57,6 +57,8 @@ pub struct TargetKind {
     pub own_place: bool,
     /// Whether a mix may use files that the user named, such as existing ones.
     pub user_files: bool,
+    /// Whether passes over numbered files can be carried out on it.
+    pub passes: bool,
     /// Whether the kernel can discard received data (`sink: discard`).
     pub sink_discard: bool,
     /// Whether files of a job are laid out right before the job, not before all jobs: this avoids writing the data of
@@ -122,6 +124,7 @@ impl TargetKind {
             virtual_clock: false,
             own_place: false,
             user_files: false,
+            passes: false,
             sink_discard: false,
             late_layout: false,
             calibrated: &[],

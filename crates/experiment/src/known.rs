@@ -142,6 +142,12 @@ pub(crate) const WORKLOAD: &[Key] = &[
         "cores to run the jobs on, one each in turn; 0-7 alone is short for cores",
     ),
     key("job", Named("job"), "none", "one stream of operations per job over named files, like fio's jobs"),
+    key(
+        "pass",
+        Named("pass"),
+        "none",
+        "each job goes once through its numbered files below the target's directory, as mdtest and smallfile do; they stay",
+    ),
     key("group", Named("group"), "none", "jobs with the same group number run concurrently"),
     key(
         "agents",

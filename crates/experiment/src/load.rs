@@ -1,4 +1,4 @@
-//! What is done to a target: the properties common to all loads, and the two kinds of load.
+//! What is done to a target: the properties common to all loads, and the three kinds of load.
 //!
 //! Code that reads plans queries a [`Workload`]; only code that builds a load from it needs to know the kind.
 
@@ -8,6 +8,7 @@ use metrics::OpKind;
 use serde::{Deserialize, Serialize};
 
 use crate::job::{Job, Placement, Think};
+use crate::pass::Pass;
 use crate::plan::{Access, Arrivals, WeightedOp, WeightedSize};
 use crate::stored_workload::StoredWorkload;
 use crate::user_files::UserFiles;
@@ -42,6 +43,8 @@ pub enum Load {
     Mix(Box<MixLoad>),
     /// The worker's lanes share one stream of operations over named files: a job.
     Stream(Box<Job>),
+    /// Each lane performs the same steps on each of its numbered files once.
+    Pass(Box<Pass>),
 }
 
 /// Maximum number of objects in one batch delete.
@@ -95,6 +98,20 @@ impl Workload {
         }
     }
 
+    /// A pass as the load of `jobs` workers with one lane each.
+    pub fn of_pass(pass: Pass, jobs: u32, op_timeout_s: f64) -> Self {
+        Workload {
+            ops: pass.ops(),
+            queue_depth: 1,
+            jobs,
+            arrivals: Arrivals::Closed,
+            backlog_limit: 1,
+            sink: "buffer".to_owned(),
+            op_timeout_s,
+            load: Load::Pass(Box::new(pass)),
+        }
+    }
+
     /// Whether some operation satisfies the predicate.
     pub fn does(&self, is: impl Fn(OpKind) -> bool) -> bool {
         self.ops.iter().any(|weighted| is(weighted.op))
@@ -104,7 +121,7 @@ impl Workload {
     pub fn mix(&self) -> Option<&MixLoad> {
         match &self.load {
             Load::Mix(mix) => Some(mix),
-            Load::Stream(_) => None,
+            Load::Stream(_) | Load::Pass(_) => None,
         }
     }
 
@@ -112,23 +129,39 @@ impl Workload {
     pub fn mix_mut(&mut self) -> Option<&mut MixLoad> {
         match &mut self.load {
             Load::Mix(mix) => Some(mix),
-            Load::Stream(_) => None,
+            Load::Stream(_) | Load::Pass(_) => None,
         }
     }
 
     /// The job whose operations a worker's lanes share: for its name, files and logs.
     pub fn stream(&self) -> Option<&Job> {
         match &self.load {
-            Load::Mix(_) => None,
             Load::Stream(job) => Some(job),
+            Load::Mix(_) | Load::Pass(_) => None,
         }
     }
 
     /// The same, mutable.
     pub fn stream_mut(&mut self) -> Option<&mut Job> {
         match &mut self.load {
-            Load::Mix(_) => None,
             Load::Stream(job) => Some(job),
+            Load::Mix(_) | Load::Pass(_) => None,
+        }
+    }
+
+    /// The pass over numbered files.
+    pub fn pass(&self) -> Option<&Pass> {
+        match &self.load {
+            Load::Pass(pass) => Some(pass),
+            Load::Mix(_) | Load::Stream(_) => None,
+        }
+    }
+
+    /// The same, mutable.
+    pub fn pass_mut(&mut self) -> Option<&mut Pass> {
+        match &mut self.load {
+            Load::Pass(pass) => Some(pass),
+            Load::Mix(_) | Load::Stream(_) => None,
         }
     }
 
@@ -137,6 +170,7 @@ impl Workload {
         match &self.load {
             Load::Mix(mix) => mix.access,
             Load::Stream(job) => job.access(),
+            Load::Pass(_) => Access::Sequential,
         }
     }
 
@@ -145,6 +179,7 @@ impl Workload {
         match &self.load {
             Load::Mix(mix) => Cow::Borrowed(&mix.block_sizes),
             Load::Stream(job) => Cow::Owned(job.weighted_sizes(&self.ops)),
+            Load::Pass(pass) => Cow::Owned(vec![WeightedSize { bytes: pass.record(), weight: 1.0 }]),
         }
     }
 
@@ -153,6 +188,7 @@ impl Workload {
         match &self.load {
             Load::Mix(mix) => mix.fsync_every,
             Load::Stream(job) => job.commits.fsync_every.max(job.commits.fdatasync_every),
+            Load::Pass(pass) => u32::from(pass.fsync),
         }
     }
 
@@ -161,6 +197,7 @@ impl Workload {
         match &self.load {
             Load::Mix(mix) => mix.fdatasync,
             Load::Stream(job) => job.commits.fdatasync_every > 0,
+            Load::Pass(_) => false,
         }
     }
 
@@ -174,6 +211,7 @@ impl Workload {
         match &self.load {
             Load::Mix(mix) => mix.think.as_ref(),
             Load::Stream(job) => job.pace.think.as_ref(),
+            Load::Pass(_) => None,
         }
     }
 
@@ -187,6 +225,7 @@ impl Workload {
         match &self.load {
             Load::Mix(mix) => mix.files,
             Load::Stream(job) => job.all_files(self.jobs),
+            Load::Pass(pass) => u64::from(pass.files) * u64::from(self.jobs) * u64::from(self.queue_depth),
         }
     }
 
@@ -195,6 +234,7 @@ impl Workload {
         match &self.load {
             Load::Mix(mix) => mix.file_bytes,
             Load::Stream(job) => job.known_file_bytes(),
+            Load::Pass(pass) => pass.file_bytes,
         }
     }
 
@@ -203,6 +243,7 @@ impl Workload {
         match &self.load {
             Load::Mix(mix) => mix.compressible,
             Load::Stream(job) => (job.content.compress_percent / 100.0).clamp(0.0, 1.0),
+            Load::Pass(_) => 0.0,
         }
     }
 
@@ -211,6 +252,7 @@ impl Workload {
         match &self.load {
             Load::Mix(mix) => mix.dedupe,
             Load::Stream(job) => (job.content.dedupe_percent / 100.0).clamp(0.0, 1.0),
+            Load::Pass(_) => 0.0,
         }
     }
 
@@ -219,6 +261,7 @@ impl Workload {
         match &self.load {
             Load::Mix(mix) => mix.verify,
             Load::Stream(job) => job.check.is_some(),
+            Load::Pass(pass) => pass.verify && self.does(OpKind::reads),
         }
     }
 
@@ -227,17 +270,18 @@ impl Workload {
         match &self.load {
             Load::Mix(mix) => mix.placement.as_ref(),
             Load::Stream(job) => Some(&job.placement).filter(|placement| **placement != Placement::default()),
+            Load::Pass(_) => None,
         }
     }
 
     /// Whether it may end early: once it has moved its amount, or because of its own errors.
     pub fn ends_by_itself(&self) -> bool {
-        matches!(self.load, Load::Stream(_))
+        matches!(self.load, Load::Stream(_) | Load::Pass(_))
     }
 
     /// Whether its files have their own names and sizes, and it creates missing ones.
     pub fn lays_out_files(&self) -> bool {
-        matches!(self.load, Load::Stream(_))
+        matches!(self.load, Load::Stream(_) | Load::Pass(_))
     }
 
     /// Whether it does nothing but create its files.
@@ -262,6 +306,7 @@ impl Workload {
         match &self.load {
             Load::Mix(mix) => mix.think.is_some(),
             Load::Stream(_) => true,
+            Load::Pass(pass) => pass.pause_s > 0.0,
         }
     }
 }

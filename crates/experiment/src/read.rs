@@ -8,6 +8,7 @@ mod gate;
 mod hosts;
 mod job;
 mod launchers;
+mod pass;
 mod placement;
 mod rate;
 mod rules;

@@ -13,6 +13,7 @@ use crate::job::Job;
 use crate::kind::TargetKind;
 use crate::known::{self, Form, Key};
 use crate::option::{OptionHelp, OptionKind};
+use crate::pass::Pass;
 use crate::plan::ConcurrentCells;
 
 /// Anything with a parameter: its value is known only when it is read.
@@ -34,7 +35,11 @@ pub fn schema(kinds: &[&'static TargetKind]) -> Value {
     let jobs = all.as_object_mut().expect("an object was made");
     jobs.extend(fleet::definitions());
     jobs.extend(accounting::definitions());
-    for (name, schema) in [("job", of_type::<Job>(jobs)), ("group", of_type::<ConcurrentCells>(jobs))] {
+    for (name, schema) in [
+        ("job", of_type::<Job>(jobs)),
+        ("pass", of_type::<Pass>(jobs)),
+        ("group", of_type::<ConcurrentCells>(jobs)),
+    ] {
         jobs.insert(name.into(), schema);
     }
     fields.insert("$defs".into(), all);
@@ -296,9 +301,9 @@ fn axes(whole: bool) -> Value {
     if whole {
         properties = known::MATRIX.iter().map(|key| (key.name.to_owned(), property(key))).collect();
     }
-    let crossable = known::WORKLOAD
-        .iter()
-        .filter(|key| !matches!(key.name, "stages" | "gates" | "matrix" | "scale" | "job" | "group"));
+    let crossable = known::WORKLOAD.iter().filter(|key| {
+        !matches!(key.name, "stages" | "gates" | "matrix" | "scale" | "job" | "pass" | "group")
+    });
     for key in crossable {
         let items = property(key);
         let list = json!({"type": "array", "minItems": 1, "items": items});

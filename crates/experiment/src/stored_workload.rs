@@ -1,14 +1,15 @@
-//! The form of a workload in results files and between agents: the fields of both kinds of load side by side.
+//! The form of a workload in results files and between agents: the fields of all kinds of load side by side.
 
 use serde::{Deserialize, Serialize};
 
 use crate::job::{Job, Placement, Think};
 use crate::load::{Load, MixLoad, USUAL_BATCH, Workload};
+use crate::pass::Pass;
 use crate::plan::{Access, Arrivals, WeightedOp, WeightedSize};
 use crate::user_files::UserFiles;
 
-/// All files ever written have these fields. For a job, the fields of a mix repeat the job's values for pure readers;
-/// they are recomputed when the job is read back.
+/// All files ever written have these fields. For a job or pass, the fields of a mix repeat its values for pure readers;
+/// they are recomputed when it is read back.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredWorkload {
     ops: Vec<WeightedOp>,
@@ -38,13 +39,16 @@ pub(crate) struct StoredWorkload {
     user_files: Option<UserFiles>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     job: Option<Box<Job>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pass: Option<Box<Pass>>,
 }
 
 impl From<StoredWorkload> for Workload {
     fn from(stored: StoredWorkload) -> Self {
-        let load = match stored.job {
-            Some(job) => Load::Stream(job),
-            None => Load::Mix(Box::new(MixLoad {
+        let load = match (stored.job, stored.pass) {
+            (Some(job), _) => Load::Stream(job),
+            (None, Some(pass)) => Load::Pass(pass),
+            (None, None) => Load::Mix(Box::new(MixLoad {
                 access: stored.access,
                 block_sizes: stored.block_sizes,
                 fsync_every: stored.fsync_every,
@@ -75,6 +79,11 @@ impl From<StoredWorkload> for Workload {
 
 impl From<Workload> for StoredWorkload {
     fn from(workload: Workload) -> Self {
+        let (job, pass) = match &workload.load {
+            Load::Mix(_) => (None, None),
+            Load::Stream(job) => (Some(job.clone()), None),
+            Load::Pass(pass) => (None, Some(pass.clone())),
+        };
         StoredWorkload {
             access: workload.access(),
             block_sizes: workload.block_sizes().into_owned(),
@@ -89,10 +98,8 @@ impl From<Workload> for StoredWorkload {
             placement: workload.mix().and_then(|mix| mix.placement.clone()),
             think: workload.mix().and_then(|mix| mix.think),
             user_files: workload.user_files().cloned(),
-            job: match workload.load {
-                Load::Mix(_) => None,
-                Load::Stream(job) => Some(job),
-            },
+            job,
+            pass,
             ops: workload.ops,
             queue_depth: workload.queue_depth,
             jobs: workload.jobs,

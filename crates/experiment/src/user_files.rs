@@ -41,6 +41,7 @@ impl Cell {
     /// target share a place, because sets of them may overlap; the run's own directory is another one.
     pub fn place(&self) -> String {
         let place = self.target.place();
-        if self.workload.user_files().is_some() { format!("{place} files by name") } else { place }
+        let named = self.workload.user_files().is_some() || self.workload.pass().is_some();
+        if named { format!("{place} files by name") } else { place }
     }
 }

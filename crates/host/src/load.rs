@@ -50,9 +50,10 @@ pub fn changes_target(cell: &Cell, kind: &TargetKind) -> bool {
     if kind.device { changes_device(cell) } else { writes(cell) || cell.stages.prepare != Prepare::Keep }
 }
 
-/// Whether the load creates or removes files or objects, and so changes the set of them.
+/// Whether the load creates or removes files or objects of the run's own, and so changes the set of them. Those of a pass
+/// are the user's.
 pub fn makes_or_removes(cell: &Cell) -> bool {
-    cell.workload.does(OpKind::makes_or_removes)
+    cell.workload.pass().is_none() && cell.workload.does(OpKind::makes_or_removes)
 }
 
 /// Whether read data is compared with what was written.

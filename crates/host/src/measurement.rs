@@ -1,11 +1,11 @@
-//! Builds a cell's measurement for the engine: the only place where mix and stream workloads differ.
+//! Builds a cell's measurement for the engine: the only place where the kinds of load differ.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use drivers::Sink;
-use engine::{JobLoad, Mix, Schedule, StageContext, StagePlan, StageWorkload, StopRule};
-use experiment::{Arrivals, Job, Load, MixLoad};
+use engine::{JobLoad, Mix, PassLoad, Schedule, StageContext, StagePlan, StageWorkload, StopRule};
+use experiment::{Arrivals, Job, Load, MixLoad, Pass};
 use fleet::{HostRefusal, StageRequest};
 
 use super::host_target::HostTarget;
@@ -15,6 +15,8 @@ use super::verify_dump;
 
 /// Interval length of a long job, or one of unknown length: that of fio's samples.
 const JOB_INTERVAL: Duration = Duration::from_millis(500);
+/// Interval length of a pass, whose length is unknown.
+const PASS_INTERVAL: Duration = Duration::from_millis(200);
 /// A job shorter than this is short.
 const SHORT_JOB_S: f64 = 10.0;
 /// Interval length of a short job.
@@ -31,6 +33,7 @@ impl HostTarget {
         let workload = &self.cell.workload;
         let mut plan = match &workload.load {
             Load::Mix(mix) => self.mix(mix, request, generation, reactor),
+            Load::Pass(pass) => self.pass(pass, request, reactor),
             Load::Stream(job) => {
                 self.stream(job, request, reactor).map_err(|error| HostRefusal::failed(error.to_string()))?
             }
@@ -102,6 +105,15 @@ impl HostTarget {
         });
         let schedule = self.schedule(request, Schedule::Closed);
         StagePlan { schedule, ..self.timed(request, workload, reactor) }
+    }
+
+    fn pass(&self, pass: &Pass, request: &StageRequest, reactor: reactor::BackendChoice) -> StagePlan {
+        let workload = StageWorkload::Pass(PassLoad::new(Arc::new(pass.clone())));
+        StagePlan {
+            stop: StopRule::Exhausted,
+            interval: PASS_INTERVAL,
+            ..self.timed(request, workload, reactor)
+        }
     }
 
     /// Fails if a file of operations cannot be read.

@@ -191,8 +191,10 @@ fn refused_path(cell: &Cell, substituted: bool, allowed: &mut AllowedPaths) -> O
     // A job has its files where it names them, not below its target; a device is used as a whole.
     let whole = cell.workload.stream().is_none() || url.kind().device;
     let whole = whole.then(|| PathBuf::from(url.path()));
-    let paths = [whole, own];
-    for path in paths.into_iter().flatten() {
+    let of_pass = cell.workload.pass().into_iter().flat_map(|pass| &pass.tree.directories);
+    let of_pass = of_pass.map(|directory| Path::new(url.path()).join(directory));
+    let paths = [whole, own].into_iter().flatten().chain(of_pass);
+    for path in paths {
         let text = path.display().to_string();
         if substituted && text.contains('{') {
             return refuse(

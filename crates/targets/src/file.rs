@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use drivers::DriverError;
 use drivers::file::{Fallocate, FileConfig, FileDriver, Place as Where, drop_caches};
-use experiment::{CacheControl, Cell, Job, SyntaxError, TargetKind, Workload};
+use experiment::{CacheControl, Cell, Job, Pass, SyntaxError, TargetKind, Workload};
 use metrics::{ErrorKind, OpChange, OpKind};
 use reactor::{BackendChoice as Backend, Durable};
 
@@ -22,7 +22,7 @@ use super::protocol::wrong;
 use super::tree::tree_of;
 use super::{
     ClearedFiles, FindingKind, FreeSpace, LaidOut, Look, OpenContext, OpenRequest, OpenTarget, Protocol,
-    RemovalContext, RemoveLeftError, StageRunner, TargetError, file_by_name, file_job,
+    RemovalContext, RemoveLeftError, StageRunner, TargetError, file_by_name, file_job, file_pass,
 };
 
 /// The protocol of `file:` or `block:`.
@@ -80,6 +80,8 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
         (OwnPlace::stays(&context.run), file_job::place(request, path, job)?)
     } else if let (false, Some(files)) = (device, workload.user_files()) {
         (OwnPlace::stays(&context.run), file_by_name::place(request, path, files)?)
+    } else if let (false, Some(pass)) = (device, workload.pass()) {
+        (OwnPlace::stays(&context.run), file_pass::place(request, path, pass)?)
     } else if device {
         (OwnPlace::stays(&context.run), Where::Device(path))
     } else {
@@ -310,7 +312,7 @@ impl OpenTarget for FileTarget {
             Where::Device(path) => path.clone(),
             Where::Named(_) if self.by_name.is_some() => self.driver.path_of(object),
             // Files named by jobs have no generation.
-            Where::Named(_) => return None,
+            Where::Named(_) | Where::Tree(_) => return None,
         };
         let mut data = Vec::new();
         std::fs::File::open(path).ok()?.take(len.into()).read_to_end(&mut data).ok()?;
@@ -341,6 +343,7 @@ impl OpenTarget for FileTarget {
     fn directory(&self) -> Option<&Path> {
         match &self.driver.config().place {
             Where::Directory(path) => Some(path),
+            Where::Tree(files) => Some(&files.directory),
             Where::Named(_) => self.directory_of_names(),
             Where::Device(_) => None,
         }
@@ -349,7 +352,7 @@ impl OpenTarget for FileTarget {
     fn path_of(&self, object: u64) -> Option<PathBuf> {
         match &self.driver.config().place {
             Where::Directory(path) => Some(path.join(self.driver.config().tree.path_of(object))),
-            Where::Named(_) => Some(self.driver.path_of(object)),
+            Where::Named(_) | Where::Tree(_) => Some(self.driver.path_of(object)),
             Where::Device(_) => None,
         }
     }
@@ -360,6 +363,14 @@ impl OpenTarget for FileTarget {
 
     fn lay_out_job(&self, job: &Job, cell: &Cell) -> Result<LaidOut, TargetError> {
         self.lay_out(job, cell)
+    }
+
+    fn lay_out_pass(&self, pass: &Pass, lanes: u32) -> Result<(), TargetError> {
+        self.make_directories(pass, lanes)
+    }
+
+    fn finish_pass(&self, pass: &Pass, lanes: u32) -> Result<(), TargetError> {
+        self.remove_directories(pass, lanes)
     }
 
     fn devices(&self, laid_out: &LaidOut) -> BTreeSet<u64> {
@@ -414,9 +425,9 @@ impl FileTarget {
         matches!(self.driver.config().place, Where::Device(_))
     }
 
-    /// True for files that the user named: those of a job, or of a mix.
+    /// True for files that the user named: those of a job, of a mix, or of a pass.
     pub(super) fn is_named(&self) -> bool {
-        matches!(self.driver.config().place, Where::Named(_))
+        matches!(self.driver.config().place, Where::Named(_) | Where::Tree(_))
     }
 
     /// Direct I/O does not support every size: one error up front beats an error from every operation.

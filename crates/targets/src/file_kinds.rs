@@ -54,6 +54,7 @@ pub(super) static FILE: TargetKind = TargetKind {
     ranges: true,
     page_cache: true,
     own_place: true,
+    passes: true,
     user_files: true,
     transport: Transport::Disk,
     ..TargetKind::new(

@@ -13,6 +13,7 @@ mod file;
 mod file_by_name;
 mod file_job;
 mod file_kinds;
+mod file_pass;
 mod hosts;
 mod job;
 mod journaled_place;
@@ -197,5 +198,9 @@ pub fn open(
     context: &OpenContext,
 ) -> Result<Box<dyn OpenTarget>, TargetError> {
     let (protocol, url, options) = parts(target)?;
+    if workload.pass().is_some() && !protocol.kind().passes {
+        let text = format!("target {}: there are no directories for a pass; use a file target", target.name);
+        return Err(TargetError::Input(text));
+    }
     protocol.open(&OpenRequest { target, url: &url, options: &options, workload, context })
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use drivers::{Driver, DriverError, Payload};
 use engine::{Control, DataSet, DataShape, StageError, StagePlan, StageResult};
-use experiment::{CacheControl, Cell, Job, Target, TargetKind, TargetOptions, TargetUrl, Workload};
+use experiment::{CacheControl, Cell, Job, Pass, Target, TargetKind, TargetOptions, TargetUrl, Workload};
 use metrics::Interval;
 use serde_json::Value;
 
@@ -280,6 +280,24 @@ pub trait OpenTarget: Send + Sync {
         Ok(LaidOut { files: as_wanted(job, cell.workload.jobs)?, stages: Vec::new() })
     }
 
+    /// Makes the directories of a pass's files. Blocks.
+    ///
+    /// # Errors
+    /// One line: which one could not be made.
+    fn lay_out_pass(&self, pass: &Pass, lanes: u32) -> Result<(), TargetError> {
+        let _ = (pass, lanes);
+        Ok(())
+    }
+
+    /// Removes the empty directories of a pass that cleans up. Blocks.
+    ///
+    /// # Errors
+    /// One line: which one could not be removed.
+    fn finish_pass(&self, pass: &Pass, lanes: u32) -> Result<(), TargetError> {
+        let _ = (pass, lanes);
+        Ok(())
+    }
+
     /// The numbers of the devices that a job's files lie on, or are; empty for remote targets.
     fn devices(&self, laid_out: &LaidOut) -> BTreeSet<u64> {
         let _ = laid_out;
@@ -329,6 +347,9 @@ impl dyn OpenTarget {
     /// # Errors
     /// The first file that could not be removed; the others are removed.
     pub fn finish_job(&self, cell: &Cell, laid_out: &LaidOut) -> Result<(), TargetError> {
+        if let Some(pass) = cell.workload.pass() {
+            return self.finish_pass(pass, cell.workload.jobs * cell.workload.queue_depth);
+        }
         cell.workload.stream().map_or(Ok(()), |job| self.finish_files(job, laid_out))
     }
 
@@ -395,6 +416,9 @@ impl dyn OpenTarget {
     /// # Errors
     /// One line: which file, what was tried, what came back, what to do next.
     pub fn lay_out(&self, cell: &Cell) -> Result<LaidOut, TargetError> {
+        if let Some(pass) = cell.workload.pass() {
+            self.lay_out_pass(pass, cell.workload.jobs * cell.workload.queue_depth)?;
+        }
         let Some(job) = cell.workload.stream() else { return Ok(LaidOut::default()) };
         let mut laid_out = self.lay_out_job(job, cell)?;
         if job.files.layout.create_only {

@@ -24,7 +24,7 @@ pub(super) fn tree_of(request: &OpenRequest<'_>) -> Result<DirectoryTree, Target
             None => Ok(DirectoryTree::default()),
         };
     }
-    if workload.stream().is_some() || workload.user_files().is_some() {
+    if workload.stream().is_some() || workload.user_files().is_some() || workload.pass().is_some() {
         return wrong("depth: files that are named have their own directories; take it out".to_owned());
     }
     let layout = request.read("layout", str::parse)?.unwrap_or_default();

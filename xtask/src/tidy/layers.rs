@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Finding;
 
 /// From the top layer to the bottom. `bench` and `xtask` are outside the layers.
-const ORDER: [&str; 23] = [
+const ORDER: [&str; 24] = [
     "units",
     "metrics",
     "content",
@@ -28,6 +28,7 @@ const ORDER: [&str; 23] = [
     "host",
     "runner",
     "fio",
+    "smallfile",
     "checks",
     "report",
     "exporters",

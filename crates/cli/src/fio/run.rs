@@ -9,7 +9,7 @@ use clap::CommandFactory;
 use experiment::Plan;
 use fio::output::{self, FioReport, Formats};
 use jiff::tz::TimeZone;
-use runner::{Events, JobsOutcome, RunEvent, RunOptions, RunOutcome, Severity, nothing, timestamp};
+use runner::{Events, JobsOutcome, RunOptions, RunOutcome, nothing, timestamp};
 use targets::{HeldSecrets, ProcessEnvironment};
 
 use super::arguments::{FioArguments, FioInvocation};
@@ -19,7 +19,7 @@ use super::input::{self, Jobs};
 use super::status::StatusWriter;
 use crate::exit::{self, CommandError};
 use crate::interrupt::{self, Manner};
-use crate::live::{RunView, Show, line};
+use crate::live::{RunView, Show, WithoutNotes, line};
 use crate::messages::{Messages, terminal_width};
 use crate::run::output as output_of_run;
 
@@ -125,17 +125,6 @@ fn observer(
     let formats = asked.formats.unwrap_or_default();
     let writer = StatusWriter::begin((plan, every, formats), destination, messages, view);
     Ok(Arc::new(writer.map_err(|error| CommandError::Failure(format!("--status-interval: {error}")))?))
-}
-
-/// A view that hides notes but shows warnings and errors.
-struct WithoutNotes(RunView);
-
-impl Events for WithoutNotes {
-    fn event(&self, event: RunEvent<'_>) {
-        if !matches!(event, RunEvent::Message(Severity::Note, _)) {
-            self.0.event(event);
-        }
-    }
 }
 
 /// The results, in plan order.

@@ -7,4 +7,4 @@ mod view;
 #[cfg(test)]
 mod view_tests;
 
-pub use screen::{RunView, Show, restore_terminal};
+pub use screen::{RunView, Show, WithoutNotes, restore_terminal};

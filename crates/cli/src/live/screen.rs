@@ -81,6 +81,17 @@ impl Events for RunView {
     }
 }
 
+/// A view that hides notes but shows warnings and errors.
+pub struct WithoutNotes(pub RunView);
+
+impl Events for WithoutNotes {
+    fn event(&self, event: RunEvent<'_>) {
+        if !matches!(event, RunEvent::Message(Severity::Note, _)) {
+            self.0.event(event);
+        }
+    }
+}
+
 impl Events for Messages {
     fn event(&self, event: RunEvent<'_>) {
         match event {

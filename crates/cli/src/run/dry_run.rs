@@ -147,12 +147,12 @@ fn cells(plan: &Plan, width: usize) -> String {
 }
 
 fn data_set(set: &DataSetFigures) -> String {
+    let device = targets::kind_of(&set.url).is_some_and(|kind| kind.device);
     let what = match (set.objects, set.item_bytes) {
         (_, 0) if set.names.is_some() => format!("{} in full size", count(set.items as usize, "file")),
+        (_, 0) if !device && set.items > 1 => count(set.items as usize, "file"),
         (_, 0) => "the whole device".to_owned(),
-        (false, bytes) if targets::kind_of(&set.url).is_some_and(|kind| kind.device) => {
-            format!("the first {} of the device", Size(bytes))
-        }
+        (false, bytes) if device => format!("the first {} of the device", Size(bytes)),
         (objects, bytes) => {
             let items = count(set.items as usize, if objects { "object" } else { "file" });
             let hosts = match set.hosts {

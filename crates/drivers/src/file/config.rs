@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use metrics::ErrorKind;
 use reactor::Durable;
 
-use super::NamedFiles;
+use super::{NamedFiles, TreeFiles};
 use crate::DriverError;
 use crate::tree::DirectoryTree;
 
@@ -20,14 +20,17 @@ pub enum Place {
     Device(PathBuf),
     /// Files and devices that the user named, each with its own path.
     Named(NamedFiles),
+    /// Files of a pass, in a tree below a directory of the user's.
+    Tree(TreeFiles),
 }
 
 impl Place {
-    /// The path as given; for named files, the directory that relative names start from.
+    /// The path as given; for files of the user's, the directory that relative names start from.
     pub fn path(&self) -> &Path {
         match self {
             Place::Directory(path) | Place::Device(path) => path,
             Place::Named(named) => &named.directory,
+            Place::Tree(files) => &files.directory,
         }
     }
 }

@@ -61,6 +61,7 @@ impl FileDriver {
     pub fn path_of(&self, object: u64) -> PathBuf {
         match &self.config().place {
             Place::Named(named) => named.path_of(object),
+            Place::Tree(files) => files.path_of(object),
             place => place.path().to_owned(),
         }
     }

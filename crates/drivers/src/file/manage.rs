@@ -15,7 +15,7 @@ use rustix::fs::{Advice, FallocateFlags, Mode, OFlags, fadvise, fallocate, open,
 use super::align::Alignment;
 use super::errors::{kind_of, words};
 use super::names::{MARK, object_of};
-use super::{FileDriver, NamedFiles, Place, devices, facts, guard};
+use super::{FileDriver, NamedFiles, Place, TreeFiles, devices, facts, guard};
 use crate::numbers::{is_directory, is_symlink};
 use crate::tree::{DirectoryTree, MAX_LEAF_LEN};
 use crate::{Announce, DriverError};
@@ -68,7 +68,7 @@ impl FileDriver {
             }
             Place::Device(path) if self.config().trim => self.give_up(path),
             Place::Device(path) => devices::open(path, self.config().direct, false).map(drop),
-            Place::Named(_) => Ok(()),
+            Place::Named(_) | Place::Tree(_) => Ok(()),
         }
     }
 
@@ -85,7 +85,7 @@ impl FileDriver {
                 self.check_xattrs_of_mark(path)
             }
             Place::Device(path) => devices::open(path, self.config().direct, false).map(drop),
-            Place::Named(_) => Ok(()),
+            Place::Named(_) | Place::Tree(_) => Ok(()),
         }
     }
 
@@ -152,7 +152,7 @@ impl FileDriver {
         if let Place::Device(_) = &self.config().place {
             return Ok(vec![(0, self.device_size()?)]);
         }
-        if let Place::Named(_) = &self.config().place {
+        if let Place::Named(_) | Place::Tree(_) = &self.config().place {
             return Ok(Vec::new());
         }
         let mut files = Vec::new();
@@ -207,6 +207,7 @@ impl FileDriver {
                 Ok("pages of the device given up (fsync, posix_fadvise DONTNEED)".into())
             }
             Place::Named(_) => Ok("as the job says (invalidate)".into()),
+            Place::Tree(_) => Ok("kept: the files of a pass are not looked for".into()),
         }
     }
 
@@ -220,7 +221,9 @@ impl FileDriver {
         }
         let found = match &self.config().place {
             Place::Device(path) => Alignment::of(devices::open(path, true, false)?),
-            Place::Directory(path) | Place::Named(NamedFiles { directory: path, .. }) => {
+            Place::Directory(path)
+            | Place::Named(NamedFiles { directory: path, .. })
+            | Place::Tree(TreeFiles { directory: path, .. }) => {
                 // Before the directory is created, its parent gives the answer.
                 let there = if path.exists() { path.as_path() } else { path.parent().unwrap_or(path) };
                 let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;

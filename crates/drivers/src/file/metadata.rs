@@ -2,6 +2,7 @@
 
 use std::io;
 
+use content::TreeFile;
 use metrics::ErrorKind;
 use reactor::{Buffer, Directory, FILE_MODE, FileOptions, SECOND_NAME_AT};
 
@@ -23,11 +24,16 @@ fn directory(session: &FileSession) -> Result<(&Directory, &Cache), Fault> {
 
 /// The lane's name buffer, with the names of both files.
 fn take_names(session: &FileSession, op: &Op) -> Result<Buffer, Fault> {
-    if !matches!(session.config.place, Place::Directory(_)) {
-        return Err(Fault::new(ErrorKind::Rejected, "only files with numbers are renamed or linked"));
-    }
     let mut names = take_name(session, op)?;
-    put_second(&mut names, b"", &session.config.tree, op.other);
+    match &session.config.place {
+        Place::Directory(_) => put_second(&mut names, b"", &session.config.tree, op.other),
+        Place::Tree(files) => {
+            files.write_path(TreeFile::of(op.other), &mut names, SECOND_NAME_AT, false)?;
+        }
+        Place::Named(_) | Place::Device(_) => {
+            return Err(Fault::new(ErrorKind::Rejected, "only files with numbers are renamed or linked"));
+        }
+    }
     Ok(names)
 }
 
@@ -51,10 +57,14 @@ pub(super) async fn access(session: &FileSession, op: &Op) -> Result<Done, Fault
     ended(session, op, directory.access(take_name(session, op)?).await)
 }
 
-/// Sets the permissions of new files, so that a file stays readable and writable.
+/// Sets the permissions of new files, so that a file stays readable and writable; in a pass, those that it names.
 pub(super) async fn chmod(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    ended(session, op, directory.set_mode(take_name(session, op)?, FILE_MODE).await)
+    let mode = match &session.config.place {
+        Place::Tree(files) => files.mode,
+        _ => FILE_MODE,
+    };
+    ended(session, op, directory.set_mode(take_name(session, op)?, mode).await)
 }
 
 pub(super) async fn truncate(session: &FileSession, op: &Op) -> Result<Done, Fault> {
@@ -82,6 +92,10 @@ pub(super) async fn symlink(session: &FileSession, op: &Op) -> Result<Done, Faul
     let (directory, _) = directory(session)?;
     let mut names = take_names(session, op)?;
     // A link's text is relative to the link's own directory.
+    if let Place::Tree(files) = &session.config.place {
+        files.write_path(TreeFile::of(op.other), &mut names, SECOND_NAME_AT, true)?;
+        return ended(session, op, directory.symlink(names).await);
+    }
     let (up, tree) = ([*b"../"; MAX_DEPTH as usize], &session.config.tree);
     put_second(&mut names, up[..tree.depth() as usize].as_flattened(), tree, op.other);
     ended(session, op, directory.symlink(names).await)

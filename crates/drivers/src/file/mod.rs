@@ -36,6 +36,7 @@ mod names;
 mod operation;
 mod session;
 pub(crate) mod signatures;
+mod tree_files;
 mod xattr;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,6 +51,7 @@ pub use self::look::DirectoryLook;
 pub use self::manage::drop_caches;
 pub use self::named::{Hint, NamedFiles};
 pub use self::session::FileSession;
+pub use self::tree_files::{MAX_TREE_ATTRIBUTES, TreeFiles};
 use crate::{Driver, DriverError, WorkerContext};
 
 /// A directory of files, or a device.

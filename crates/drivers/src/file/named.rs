@@ -1,7 +1,7 @@
 //! Files and devices that the user named: mapping an operation's object to its path, and opening it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use content::FileNames;
 use metrics::ErrorKind;
@@ -89,27 +89,29 @@ impl NamedFiles {
 }
 
 /// Text written to a fixed space.
-struct Text<'a> {
-    room: &'a mut [u8],
-    len: usize,
+pub(super) struct Text<'a> {
+    pub(super) room: &'a mut [u8],
+    pub(super) len: usize,
 }
 
-impl fmt::Write for Text<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let place = self.room.get_mut(self.len..self.len + text.len()).ok_or(fmt::Error)?;
-        place.copy_from_slice(text.as_bytes());
-        self.len += text.len();
+impl Text<'_> {
+    /// Adds bytes, as long as there is room.
+    pub(super) fn write_bytes(&mut self, bytes: &[u8]) -> fmt::Result {
+        let place = self.room.get_mut(self.len..self.len + bytes.len()).ok_or(fmt::Error)?;
+        place.copy_from_slice(bytes);
+        self.len += bytes.len();
         Ok(())
     }
 }
 
+impl fmt::Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.write_bytes(text.as_bytes())
+    }
+}
+
 /// Opens the base directory of relative names; operations open the files when they need them.
-pub(super) fn open(
-    reactor: &Reactor,
-    config: &FileConfig,
-    named: &NamedFiles,
-) -> Result<Opened, DriverError> {
-    let path = &named.directory;
+pub(super) fn open(reactor: &Reactor, config: &FileConfig, path: &Path) -> Result<Opened, DriverError> {
     let directory = reactor
         .directory(path)
         .map_err(|e| DriverError::new(kind_of(&e), format!("directory {}: {}", path.display(), words(&e))))?;

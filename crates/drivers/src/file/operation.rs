@@ -2,6 +2,7 @@
 
 use std::io;
 
+use content::TreeFile;
 use metrics::ErrorKind;
 use reactor::{Buffer, Directory, File, FileOptions, Space};
 
@@ -9,6 +10,7 @@ use super::config::{Fallocate, Place};
 use super::errors::{advice, kind_of};
 use super::names::write_path;
 use super::session::{FileSession, Opened, device_file};
+use super::tree_files::first_name;
 use super::{devices, errors};
 use crate::{CommitKind, Done, Op};
 
@@ -46,6 +48,15 @@ pub(super) fn refused(session: &FileSession, op: &Op, error: &io::Error) -> Faul
         _ => advice(error),
     };
     Fault::new(kind, format!("{error}{more}"))
+}
+
+/// Maximum range moved by one call.
+#[inline]
+fn piece_max(session: &FileSession) -> u64 {
+    match &session.config.place {
+        Place::Tree(files) => files.record_bytes.clamp(1, PIECE_MAX),
+        _ => PIECE_MAX,
+    }
 }
 
 /// Checks a range before any system call.
@@ -105,7 +116,11 @@ async fn open_existing(session: &FileSession, op: &Op, mut options: FileOptions)
     Ok(file)
 }
 
-async fn open_by_name(session: &FileSession, op: &Op, options: FileOptions) -> Result<File, Fault> {
+pub(super) async fn open_by_name(
+    session: &FileSession,
+    op: &Op,
+    options: FileOptions,
+) -> Result<File, Fault> {
     let Opened::Directory { directory, .. } = &session.opened else {
         return Err(Fault::new(ErrorKind::Rejected, "a device has no files to open"));
     };
@@ -141,7 +156,7 @@ pub(super) fn options(session: &FileSession) -> FileOptions {
 }
 
 /// The lane's name buffer.
-fn take_buffer(session: &FileSession, op: &Op) -> Buffer {
+pub(super) fn take_buffer(session: &FileSession, op: &Op) -> Buffer {
     let kept = session.lanes[op.lane as usize].name.take();
     // It is gone when the lane's last operation timed out: the kernel still owns it then.
     kept.unwrap_or_else(|| session.reactor.buffer(reactor::NAME_BUFFER))
@@ -150,9 +165,16 @@ fn take_buffer(session: &FileSession, op: &Op) -> Buffer {
 /// The lane's name buffer, holding the object's name.
 pub(super) fn take_name(session: &FileSession, op: &Op) -> Result<Buffer, Fault> {
     let mut buffer = take_buffer(session, op);
-    if let Place::Named(named) = &session.config.place {
-        named.write_path(op.object, &mut buffer)?;
-        return Ok(buffer);
+    match &session.config.place {
+        Place::Named(named) => {
+            named.write_path(op.object, &mut buffer)?;
+            return Ok(buffer);
+        }
+        Place::Tree(files) => {
+            files.write_path(TreeFile::of(op.object), &mut buffer, 0, false)?;
+            return Ok(buffer);
+        }
+        Place::Directory(_) | Place::Device(_) => {}
     }
     let len = write_path(&session.config.tree, op.object, &mut buffer);
     buffer[len] = 0;
@@ -169,7 +191,7 @@ pub(super) async fn read(session: &FileSession, op: &Op) -> Result<Done, Fault> 
 #[inline]
 async fn read_range(session: &FileSession, op: &Op, file: &File) -> Result<Done, Fault> {
     // A checksum over the whole block cannot be verified piecewise.
-    let longest = if session.verify && session.payload.whole_blocks() { op.len } else { PIECE_MAX };
+    let longest = if session.verify && session.payload.whole_blocks() { op.len } else { piece_max(session) };
     let (mut done, mut buffer) = (Done::default(), session.buffers.take(op.len.min(longest) as usize));
     let mut result = Ok(());
     while done.bytes < op.len && result.is_ok() {
@@ -203,12 +225,21 @@ pub(super) async fn write(session: &FileSession, op: &Op) -> Result<Done, Fault>
 }
 
 #[inline]
-async fn write_range(session: &FileSession, op: &Op, file: &File) -> Result<Done, Fault> {
-    let (mut done, mut buffer) = (Done::default(), session.buffers.take(op.len.min(PIECE_MAX) as usize));
+pub(super) async fn write_range(session: &FileSession, op: &Op, file: &File) -> Result<Done, Fault> {
+    let longest = piece_max(session);
+    let of_file;
+    let content = match &session.config.place {
+        Place::Tree(_) => {
+            of_file = Op { object: first_name(op.object), ..*op };
+            &of_file
+        }
+        _ => op,
+    };
+    let (mut done, mut buffer) = (Done::default(), session.buffers.take(op.len.min(longest) as usize));
     let mut result = Ok(());
     while done.bytes < op.len && result.is_ok() {
-        let piece = (op.len - done.bytes).min(PIECE_MAX) as usize;
-        session.payload.fill_op(op, done.bytes, &mut buffer[..piece]);
+        let piece = (op.len - done.bytes).min(longest) as usize;
+        session.payload.fill_op(content, done.bytes, &mut buffer[..piece]);
         let mut written = 0;
         while written < piece && result.is_ok() {
             let at = op.offset + done.bytes + written as u64;
@@ -288,7 +319,12 @@ pub(super) async fn overwrite(session: &FileSession, op: &Op, truncate: bool) ->
 }
 
 /// Commits a file if asked, and closes it.
-async fn finish_file(session: &FileSession, op: &Op, file: File, mut done: Done) -> Result<Done, Fault> {
+pub(super) async fn finish_file(
+    session: &FileSession,
+    op: &Op,
+    file: File,
+    mut done: Done,
+) -> Result<Done, Fault> {
     if op.durable {
         file.sync(session.config.fdatasync).await.map_err(|e| refused(session, op, &e))?;
         done.rpcs += 1;

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::pin::pin;
 
+use content::{TreeFile, TreeRole};
 use metrics::{ErrorKind, OpKind};
 use reactor::{Buffer, Directory, File, FileOptions, NAME_BUFFER, Reactor};
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -15,7 +16,7 @@ use super::cache::Cache;
 use super::config::{FileConfig, Place};
 use super::errors::{kind_of, words};
 use super::operation::{self, Fault};
-use super::{FileDriver, devices, facts, metadata, named, xattr};
+use super::{FileDriver, devices, facts, metadata, named, tree_files, xattr};
 use crate::deadlines::TimeLimits;
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
 
@@ -72,14 +73,15 @@ impl FileSession {
             );
             return Err(DriverError::new(ErrorKind::Rejected, text));
         }
-        let one = !matches!(config.place, Place::Named(_));
+        let one = !matches!(config.place, Place::Named(_) | Place::Tree(_));
         if one && reactor.polls_completions() && facts::polls(config.place.path()) == Some(false) {
             return Err(devices::cannot_be_polled(config.place.path()));
         }
         let (opened, alignment) = match &config.place {
             Place::Directory(path) => open_directory(reactor, &config, path).await?,
             Place::Device(path) => open_device(reactor, &config, path).await?,
-            Place::Named(named) => (named::open(reactor, &config, named)?, None),
+            Place::Named(named) => (named::open(reactor, &config, &named.directory)?, None),
+            Place::Tree(files) => (named::open(reactor, &config, &files.directory)?, None),
         };
         let lanes = context.lanes.max(1) as usize;
         // Lanes begin to list in different leaves.
@@ -106,6 +108,18 @@ impl FileSession {
     }
 
     async fn run(&self, op: &Op) -> Result<Done, Fault> {
+        if let Place::Tree(files) = &self.config.place {
+            match op.kind {
+                OpKind::Append => return tree_files::append(self, op, files).await,
+                OpKind::Readdir => return tree_files::list(self, op, files).await,
+                OpKind::Setxattr => return tree_files::set_attributes(self, op, files).await,
+                OpKind::Getxattr => return tree_files::get_attributes(self, op, files).await,
+                OpKind::Remove if TreeFile::of(op.object).role == TreeRole::All => {
+                    return tree_files::clean_up(self, op, files).await;
+                }
+                _ => {}
+            }
+        }
         match op.kind {
             OpKind::Read => operation::read(self, op).await,
             OpKind::Write | OpKind::Append => operation::write(self, op).await,
@@ -149,6 +163,7 @@ impl FileSession {
     fn error(&self, op: &Op, fault: Fault) -> OpError {
         let Op { kind, object, offset, len, .. } = *op;
         let range = match kind {
+            OpKind::Append if offset == Op::AT_END => format!(" of {len} bytes"),
             OpKind::Read | OpKind::Write | OpKind::Append | OpKind::Trim => {
                 format!(" of {len} bytes at {offset}")
             }
@@ -160,6 +175,7 @@ impl FileSession {
                 format!("{path}/{object:016x}")
             }
             Place::Named(named) => named.path_of(object).display().to_string(),
+            Place::Tree(files) => files.path_of(object).display().to_string(),
             _ => path.to_string(),
         };
         let (error, text) = *fault.0;

@@ -5,6 +5,7 @@ mod churn;
 mod fill;
 mod job;
 mod mix;
+mod pass;
 mod think;
 mod visit;
 mod write;
@@ -20,7 +21,7 @@ use reactor::Reactor;
 use crate::data_set::{Extent, Index, MAX_ITEMS, first_object};
 use crate::share::Shares;
 use crate::written::WriteLedger;
-use crate::{CheckedBlocks, DataShape, StagePlan, StageWorkload, StopRule, VisitOrder};
+use crate::{CheckedBlocks, DataShape, LanePass, StagePlan, StageWorkload, StopRule, VisitOrder};
 use check::Checker;
 pub(crate) use churn::MAX_LANES as MAX_CHURNING_LANES;
 use churn::{Churn, OwnItems};
@@ -28,6 +29,7 @@ use fill::Filler;
 use job::JobLane;
 pub(crate) use job::{JobState, Next};
 use mix::{MixDraws, Mixer, PausingMixer};
+use pass::PassLane;
 use think::Thinker;
 use visit::Visitor;
 use write::{WriteAt, Writer};
@@ -43,6 +45,7 @@ pub(crate) enum Source<'a> {
     Mix(Box<Mixer<'a>>),
     Pausing(Box<PausingMixer<'a>>),
     Job(JobLane<'a>),
+    Pass(Box<PassLane<'a>>),
 }
 
 /// What a lane did to the data set. It outlives the lane, which may be dropped in the middle of an operation.
@@ -54,6 +57,8 @@ pub(crate) struct LaneRecord {
     pub own: Cell<OwnItems>,
     /// What a verified mix wrote.
     pub book: RefCell<Option<WriteLedger>>,
+    /// What it did of a pass.
+    pub pass: Cell<LanePass>,
     /// What a check found.
     pub checked: Cell<CheckedBlocks>,
 }
@@ -92,7 +97,10 @@ impl<'p> Sources<'p> {
                 mix = Some(Rc::new(MixDraws::new(load)));
                 None
             }
-            StageWorkload::Write { .. } | StageWorkload::Repeat { .. } | StageWorkload::Job(_) => None,
+            StageWorkload::Write { .. }
+            | StageWorkload::Repeat { .. }
+            | StageWorkload::Job(_)
+            | StageWorkload::Pass(_) => None,
         };
         Sources { plan, index: index.map(Rc::new), mix, clock: (start_ns, real_clock) }
     }
@@ -161,6 +169,9 @@ impl<'p> Sources<'p> {
                 }
             }
             StageWorkload::Job(_) => Source::Job(JobLane::new(job.expect("made for every job"), lane)),
+            StageWorkload::Pass(load) => {
+                Source::Pass(Box::new(PassLane::new(load, lane, number, notes, self.clock.0)))
+            }
         }
     }
 
@@ -203,6 +214,7 @@ impl Source<'_> {
             Source::Check(checker) => checker.peek(),
             Source::Job(lane) => return lane.next(now),
             Source::Pausing(mixer) => return mixer.next(now),
+            Source::Pass(lane) => return lane.next(now),
         };
         op.map_or(Next::Done, Next::Op)
     }
@@ -263,6 +275,7 @@ impl Source<'_> {
             Source::Write(writer) => writer.finished(op, error),
             Source::Fill(filler) => filler.finished(op, error),
             Source::Check(checker) => checker.finished(error),
+            Source::Pass(lane) => lane.finished(op, span, error),
         }
     }
 
@@ -280,7 +293,9 @@ impl Source<'_> {
             Source::Mix(mixer) => mixer.closing(),
             Source::Pausing(mixer) => mixer.closing(),
             Source::Job(lane) => lane.closing(),
-            Source::Visit(_) | Source::Repeat(_) | Source::Fill(_) | Source::Check(_) => None,
+            Source::Visit(_) | Source::Repeat(_) | Source::Fill(_) | Source::Check(_) | Source::Pass(_) => {
+                None
+            }
         }
     }
 
@@ -295,7 +310,12 @@ impl Source<'_> {
             Source::Write(writer) => writer.closed(error),
             Source::Mix(mixer) => mixer.closed(error),
             Source::Pausing(mixer) => mixer.closed(error),
-            Source::Job(_) | Source::Visit(_) | Source::Repeat(_) | Source::Fill(_) | Source::Check(_) => {}
+            Source::Job(_)
+            | Source::Visit(_)
+            | Source::Repeat(_)
+            | Source::Fill(_)
+            | Source::Check(_)
+            | Source::Pass(_) => {}
         }
     }
 }

@@ -51,14 +51,32 @@ impl Fleet {
         index: u32,
     ) -> Result<Cell, HostValueError> {
         let mut own = Cell { target: self.target_for(kinds, &cell.target, host, index)?, ..cell.clone() };
+        if let Load::Pass(pass) = &mut own.workload.load
+            && pass.tree.host.is_empty()
+        {
+            pass.tree.host = self.host_of_files(host, index, pass.next_host);
+        }
         let names = match &mut own.workload.load {
             Load::Mix(mix) => mix.user_files.as_mut().map(|files| &mut files.names),
             Load::Stream(job) => Some(&mut job.files.names),
+            Load::Pass(_) => None,
         };
         if let Some(FileNames { format, .. }) = names {
             *format = format.replace("$clientuid", &self.client_uid(host, index));
         }
         Ok(own)
+    }
+
+    /// The host whose files a host works on in a pass: itself, or the next one.
+    fn host_of_files(&self, host: &str, index: u32, next: bool) -> String {
+        let names = if next { self.host_names() } else { None };
+        match names.filter(|names| !names.is_empty()) {
+            Some(names) => {
+                let index = (index as usize + 1) % names.len();
+                self.client_uid(&names[index], index as u32)
+            }
+            None => self.client_uid(host, index),
+        }
     }
 
     /// The value of `$clientuid` on a host: its name without user and port, with its number if others have the same

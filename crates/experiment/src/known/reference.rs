@@ -42,6 +42,7 @@ fn named(name: &str) -> String {
         "targets" | "parameters" => guide("map", name),
         "axes" => guide("map", "a-matrix"),
         "job" | "group" => guide("map", "jobs"),
+        "pass" => guide("map", "passes"),
         "gates" => guide("list", "gates"),
         "steady" => guide("rule", "steady-state"),
         "ops" | "access" | "block_size" | "rate" => guide("text or map", "workloads"),

@@ -41,7 +41,8 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
     fields.check_keys_with(WORKLOAD, in_our_words);
 
     let target = target_of(&fields, scene);
-    let ops = weights::ops(&fields);
+    // The steps of a pass are its operations.
+    let ops = if fields.has("pass") { Some(Vec::new()) } else { weights::ops(&fields) };
     let (queue_depth, jobs) = (fields.count("queue_depth", 1, 65_536, 1), fields.count("jobs", 1, 4096, 1));
     let arrivals = rate::arrivals(&fields);
     let study = study::study(&fields, arrivals.as_ref());
@@ -62,9 +63,10 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         seed: seed_of(reader, scene.root),
         faults_before: before,
     };
-    let cell = match fields.has("job") {
-        true => super::job::cell(&fields, &workload.key, shared),
-        false => mix_cell(&fields, scene, workload, shared),
+    let cell = match (fields.has("pass"), fields.has("job")) {
+        (true, _) => super::pass::cell(&fields, &workload.key, shared),
+        (false, true) => super::job::cell(&fields, &workload.key, shared),
+        (false, false) => mix_cell(&fields, scene, workload, shared),
     };
     cell.filter(|_| reader.log.count() == before)
 }

@@ -136,6 +136,7 @@ fn data_set(cell: &Cell) -> String {
         (files, 0) if load.user_files().is_some() => {
             format!("{} in full size", FigureUnit::Count.text(files as f64))
         }
+        (files, 0) if load.pass().is_some() => format!("{} files", FigureUnit::Count.text(files as f64)),
         (_, 0) => "the whole device".to_owned(),
         (1, bytes) => Size(bytes).to_string(),
         (files, bytes) => format!("{} × {}", FigureUnit::Count.text(files as f64), Size(bytes)),
