@@ -91,7 +91,7 @@ mod tests {
     use crate::{Settings, SourceText, TargetKind, UrlForm, parse};
 
     static KIND: TargetKind =
-        TargetKind { passes: true, ..TargetKind::new("file", "file:///d", UrlForm::Path, &OpKind::ALL, &[]) };
+        TargetKind { passes: true, ..TargetKind::new("file", "file:///d", UrlForm::Path, OpKind::ALL, &[]) };
 
     fn read(workload: &str) -> Result<crate::Plan, String> {
         let text = format!("targets: {{t: \"file:///d\"}}\nworkloads:\n  w: {workload}\n");
