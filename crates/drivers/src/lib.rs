@@ -22,6 +22,7 @@ pub mod path_mtu;
 pub mod paths;
 mod payload;
 pub mod rados;
+mod reconnecting;
 pub mod s3;
 mod seam;
 pub mod sim;

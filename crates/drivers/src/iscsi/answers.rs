@@ -6,7 +6,8 @@ use wire::iscsi::{DataIn, IscsiAnswer, NO_TAG, ReadyToTransfer, ScsiResponse, Sc
 use super::command::{Data, Outcome};
 use super::incoming::{Flow, garbage, told};
 use super::slots::{Answer, Found};
-use super::state::{Burst, Due, Loss, State};
+use super::state::{Burst, Due, State};
+use crate::reconnecting::Loss;
 
 /// All data of a Data-In have come; they may end the command.
 #[inline]
@@ -178,8 +179,8 @@ pub(super) fn unusual(answer: &IscsiAnswer, state: &mut State, now_ns: u64) -> R
             }
         }
         IscsiAnswer::Reject(rejection) => {
-            let text = format!("the target rejected a PDU: {}", rejection.words()).into();
-            Err(Loss { kind: ErrorKind::Protocol, text })
+            let text = format!("the target rejected a PDU: {}", rejection.words());
+            Err(Loss::new(ErrorKind::Protocol, text))
         }
         _ => Err(garbage("an answer to what was not asked")),
     }

@@ -1,21 +1,20 @@
 //! One connection with many commands in flight, which survives its loss.
 //!
-//! Three tasks serve it: one sends ([`super::transmit`]), one receives and logs in again after a loss
-//! ([`super::receive`]), one pings a silent target ([`super::keepalive`]). Commands end with the deadline of their
-//! operation ([`crate::deadlines`]); the target is told to abort them.
+//! [`crate::reconnecting`] has the tasks that serve it: one sends what [`super::transmit`] gathers, one receives
+//! ([`super::receive`]) and logs in again after a loss. A third pings a silent target ([`super::keepalive`]). Commands
+//! end with the deadline of their operation ([`crate::deadlines`]); the target is told to abort them.
 //!
-//! After a loss, unanswered commands are sent again in the next session, until the operation's deadline and at most
-//! [`LOSSES_MAX`] times ([`GARBAGE_MAX`] times when the connection was dropped because of what the target sent). Reads
-//! and writes of the same data may be repeated without harm.
+//! After a loss, unanswered commands are sent again in the next session, until the operation's deadline and at most as
+//! often as [`Loss::charge`] allows. Reads and writes of the same data may be repeated without harm.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use metrics::{ErrorKind, PathFacts};
-use reactor::{Reactor, Signal, Stream, Task};
+use metrics::ErrorKind;
+use reactor::{Buffer, Reactor, Stream};
 use wire::iscsi::Lun;
 
 use super::caller::Joined;
@@ -23,16 +22,10 @@ use super::command::{Command, Outcome};
 use super::config::IscsiConfig;
 use super::login::Way;
 use super::slots::{Answer, Ended, Table};
-use super::state::{Loss, State};
+use super::state::State;
 use super::{keepalive, receive, transmit};
-use crate::{ConnectionFacts, Payload, ReconnectReason, Sink, connections};
-
-/// Maximum retransmits of a command after connection losses.
-const LOSSES_MAX: u32 = 8;
-/// Maximum retransmits of a command after answers that cannot be understood.
-const GARBAGE_MAX: u32 = 3;
-/// From this length on, discarding a read's payload in the kernel is worth a system call of its own.
-const LARGE_READ: u32 = 32 * 1024;
+use crate::reconnecting::{LARGE_READ, Loss, Multiplexed, Reconnecting, Served};
+use crate::{Payload, Sink};
 
 /// Settings shared by all connections of a worker.
 pub(super) struct Settings {
@@ -51,100 +44,54 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// True when data read are verified only once the operation's whole block has arrived.
+    /// [`Payload::gathers`].
     pub(super) fn gathers(&self) -> bool {
-        self.sink == Sink::Verify && self.payload.whole_blocks()
+        self.payload.gathers(self.sink)
     }
 }
 
 /// One connection and its commands.
 pub(super) struct Connection {
-    pub(super) reactor: Reactor,
+    pub(super) transport: Reconnecting,
     pub(super) settings: Rc<Settings>,
-    /// Number within its worker.
-    number: usize,
     pub(super) way: Way,
     pub(super) state: RefCell<State>,
-    pub(super) transmit_wake: Signal,
-    /// Absent while the connection is lost.
-    pub(super) stream: RefCell<Option<Stream>>,
-    /// Counts connections opened, so that the sending task notices a new one.
-    pub(super) epoch: Cell<u32>,
-    pub(super) last_received_ns: Cell<u64>,
     /// Why this side gave the connection up, if it did.
     doom: RefCell<Option<Box<str>>>,
-    pub(super) last_loss: RefCell<Box<str>>,
-    pub(super) reconnects: Cell<u64>,
-    /// Why connections were dropped, and how often.
-    pub(super) losses: RefCell<Vec<ReconnectReason>>,
-    /// Commands sent more than once.
-    pub(super) retries: Cell<u64>,
-    /// Traffic of earlier connections.
-    pub(super) closed: RefCell<Vec<PathFacts>>,
 }
 
-/// A connection and the tasks that serve it, which end when this is dropped.
-pub(super) struct Served {
-    pub(super) connection: Rc<Connection>,
-    tasks: Vec<Task>,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        for task in self.tasks.drain(..) {
-            task.abort();
-        }
-    }
-}
-
-impl Served {
-    /// Serves commands of `lanes` lanes on a connection with nothing outstanding, number `number` of its worker.
-    pub(super) fn start(
-        reactor: &Reactor,
-        settings: &Rc<Settings>,
-        (number, way): (usize, Way),
-        joined: Joined,
-        lanes: u32,
-    ) -> Self {
-        let Joined { stream, agreed, window, exp_stat_sn } = joined;
-        connections::show(&stream, "iscsi", settings.worker, number);
-        let room = 2 * lanes as usize;
-        let due = State::due_room(lanes, &agreed);
-        let connection = Rc::new(Connection {
-            reactor: reactor.clone(),
-            settings: Rc::clone(settings),
-            number,
-            way,
-            state: RefCell::new(State {
-                table: Table::new(lanes, LARGE_READ, || reactor.signal()),
-                commands: VecDeque::with_capacity(room),
-                due: VecDeque::with_capacity(due),
-                agreed,
-                window,
-                exp_stat_sn,
-                pinged_ns: None,
-                aborts: 0,
-                aborted_ns: 0,
-                window_waits: 0,
-            }),
-            transmit_wake: reactor.signal(),
-            stream: RefCell::new(Some(stream)),
-            epoch: Cell::new(0),
-            last_received_ns: Cell::new(reactor.now()),
-            doom: RefCell::default(),
-            last_loss: RefCell::default(),
-            reconnects: Cell::new(0),
-            losses: RefCell::default(),
-            retries: Cell::new(0),
-            closed: RefCell::default(),
-        });
-        let tasks = vec![
-            reactor.spawn(transmit::run(Rc::clone(&connection))),
-            reactor.spawn(receive::run(Rc::clone(&connection))),
-            reactor.spawn(keepalive::run(Rc::clone(&connection))),
-        ];
-        Self { connection, tasks }
-    }
+/// Serves commands of `lanes` lanes on a connection with nothing outstanding, number `number` of its worker.
+pub(super) fn serve(
+    reactor: &Reactor,
+    settings: &Rc<Settings>,
+    (number, way): (usize, Way),
+    joined: Joined,
+    lanes: u32,
+) -> Served<Connection> {
+    let Joined { stream, agreed, window, exp_stat_sn } = joined;
+    let room = 2 * lanes as usize;
+    let due = State::due_room(lanes, &agreed);
+    let connection = Rc::new(Connection {
+        transport: Reconnecting::new(reactor, "iscsi", (settings.worker, number)),
+        settings: Rc::clone(settings),
+        way,
+        state: RefCell::new(State {
+            table: Table::new(lanes, LARGE_READ, || reactor.signal()),
+            commands: VecDeque::with_capacity(room),
+            due: VecDeque::with_capacity(due),
+            agreed,
+            window,
+            exp_stat_sn,
+            pinged_ns: None,
+            aborts: 0,
+            aborted_ns: 0,
+            window_waits: 0,
+        }),
+        doom: RefCell::default(),
+    });
+    connection.transport.open(stream);
+    let watching = reactor.spawn(keepalive::run(Rc::clone(&connection)));
+    Served::start(&connection, settings.send_bytes, settings.receive_bytes).with(watching)
 }
 
 /// Abandons the command of a slot unless it has ended.
@@ -167,7 +114,7 @@ impl Connection {
             state.enqueue(slot, tag);
             state.table.slots[slot as usize].signal.clone()
         };
-        self.transmit_wake.set();
+        self.transport.wake.set();
         let _abandon = Abandon(self, slot);
         loop {
             if let Some(ended) = self.state.borrow_mut().table.take_ended(slot) {
@@ -189,8 +136,8 @@ impl Connection {
 
     /// Tells the target to abort a command that is on the wire.
     fn abort(&self, state: &mut State, slot: u32) {
-        if self.stream.borrow().is_some() && state.push_abort(slot, self.reactor.now()) {
-            self.transmit_wake.set();
+        if self.transport.is_open() && state.push_abort(slot, self.transport.reactor.now()) {
+            self.transport.wake.set();
         }
     }
 
@@ -206,14 +153,14 @@ impl Connection {
 
     /// Counts a command that is sent again.
     pub(super) fn count_retry(&self) {
-        self.retries.set(self.retries.get() + 1);
+        self.transport.count_retries(1);
     }
 
     /// Gives the connection up for this reason; the receiving task opens the next.
     pub(super) fn give_up(&self, why: Box<str>) {
-        if let Some(stream) = &*self.stream.borrow() {
+        if self.transport.is_open() {
             self.doom.borrow_mut().get_or_insert(why);
-            stream.shutdown();
+            self.transport.shut_down();
         }
     }
 
@@ -222,15 +169,51 @@ impl Connection {
         self.doom.borrow_mut().take()
     }
 
-    /// Marks the connection as lost: its commands wait for the next one, or end when they were lost too often.
-    pub(super) fn lose(&self, loss: Loss) {
-        if let Some(stream) = self.stream.borrow_mut().take() {
-            stream.shutdown();
-            connections::note_closed(&mut self.closed.borrow_mut(), &stream);
+    /// Ends the overdue commands.
+    pub(super) fn end_overdue(&self, now_ns: u64) {
+        let mut state = self.state.borrow_mut();
+        if state.table.is_idle() {
+            return;
         }
+        let timeout = self.settings.op_timeout;
+        for index in 0..state.table.slots.len() {
+            let slot = &state.table.slots[index];
+            if !slot.waiting || slot.deadline_ns > now_ns {
+                continue;
+            }
+            let (kind, text) = self.transport.overdue(slot.loss, "answer", timeout).unwrap_or_else(|| {
+                let seconds = timeout.as_secs_f64();
+                let text = match slot.on_wire {
+                    true => format!("no answer within {seconds} s; the target is told to abort it"),
+                    false => format!("not sent within {seconds} s: the target's command window was closed"),
+                };
+                (ErrorKind::TimedOut, text)
+            });
+            self.abort(&mut state, index as u32);
+            state.table.settle(index as u32, Some(Answer::Failed(Outcome::Failed(kind, text.into()))));
+        }
+    }
+}
+
+impl Multiplexed for Connection {
+    type Unfinished = transmit::Unfinished;
+    type Joined = Joined;
+
+    fn transport(&self) -> &Reconnecting {
+        &self.transport
+    }
+
+    fn gather(&self, buffer: &mut [u8], unfinished: &mut Self::Unfinished) -> usize {
+        transmit::gather(self, buffer, unfinished)
+    }
+
+    async fn converse(&self, stream: &Stream, buffer: Buffer) -> (Loss, bool, Buffer) {
+        receive::converse(self, stream, buffer).await
+    }
+
+    fn lose(&self, loss: Loss) {
+        self.transport.close(&loss);
         self.doom.borrow_mut().take();
-        self.epoch.set(self.epoch.get() + 1);
-        self.transmit_wake.set();
         let mut state = self.state.borrow_mut();
         state.clear();
         for index in 0..state.table.slots.len() {
@@ -238,71 +221,20 @@ impl Connection {
             if !slot.waiting || !std::mem::take(&mut slot.on_wire) {
                 continue;
             }
-            slot.losses += 1;
-            slot.loss = Some(loss.kind);
-            let limit = if loss.kind == ErrorKind::Protocol { GARBAGE_MAX } else { LOSSES_MAX };
-            if slot.losses > limit {
-                let text = format!("{}; given up after {} attempts", loss.text, slot.losses);
-                let failed = Outcome::Failed(loss.kind, text.into());
-                state.table.settle(index as u32, Some(Answer::Failed(failed)));
+            if let Some((kind, text)) = loss.charge(&mut slot.losses, &mut slot.loss) {
+                state.table.settle(index as u32, Some(Answer::Failed(Outcome::Failed(kind, text))));
             }
         }
-        ReconnectReason::count(&mut self.losses.borrow_mut(), &loss.text, 1);
-        *self.last_loss.borrow_mut() = loss.text;
     }
 
-    /// Installs a new connection and requeues everything that waits for it.
-    pub(super) fn restore(&self, joined: Joined) {
+    async fn rejoin(&self) -> Result<Joined, Box<str>> {
+        receive::log_in(self).await
+    }
+
+    fn restore(&self, joined: Joined) {
         let Joined { stream, agreed, window, exp_stat_sn } = joined;
-        connections::show(&stream, "iscsi", self.settings.worker, self.number);
-        *self.stream.borrow_mut() = Some(stream);
-        self.reconnects.set(self.reconnects.get() + 1);
-        self.last_received_ns.set(self.reactor.now());
+        self.transport.reopen(stream);
         self.state.borrow_mut().restart(agreed, window, exp_stat_sn);
-        self.transmit_wake.set();
-    }
-
-    /// Ends the overdue commands.
-    pub(super) fn end_overdue(&self, now_ns: u64) {
-        let mut state = self.state.borrow_mut();
-        if state.table.is_idle() {
-            return;
-        }
-        let connected = self.stream.borrow().is_some();
-        for index in 0..state.table.slots.len() {
-            let slot = &state.table.slots[index];
-            if !slot.waiting || slot.deadline_ns > now_ns {
-                continue;
-            }
-            let seconds = self.settings.op_timeout.as_secs_f64();
-            let (kind, text) = match slot.loss {
-                _ if !connected => (
-                    slot.loss.unwrap_or(ErrorKind::ConnectionLost),
-                    format!("{}, and it was not restored within {seconds} s", self.last_loss.borrow()),
-                ),
-                Some(kind) => (
-                    kind,
-                    format!(
-                        "{}, and no answer on new connections within {seconds} s",
-                        self.last_loss.borrow()
-                    ),
-                ),
-                None if !slot.on_wire => (
-                    ErrorKind::TimedOut,
-                    format!("not sent within {seconds} s: the target's command window was closed"),
-                ),
-                None => (
-                    ErrorKind::TimedOut,
-                    format!("no answer within {seconds} s; the target is told to abort it"),
-                ),
-            };
-            self.abort(&mut state, index as u32);
-            state.table.settle(index as u32, Some(Answer::Failed(Outcome::Failed(kind, text.into()))));
-        }
-    }
-
-    /// The kernel's view of the connection; `None` while it is lost.
-    pub(super) fn facts(&self) -> Option<ConnectionFacts> {
-        self.stream.borrow().as_ref().map(ConnectionFacts::of)
+        self.transport.wake.set();
     }
 }

@@ -13,7 +13,8 @@ use super::answers::{asked, data_came, ended, unusual};
 use super::command::{Data, Piece};
 use super::connection::Connection;
 use super::slots::Found;
-use super::state::{Loss, State};
+use super::state::State;
+use crate::reconnecting::Loss;
 use crate::{Payload, Sink};
 
 const HEAD_MAX: usize = HEADER_BYTES + DIGEST_BYTES;
@@ -63,13 +64,12 @@ pub(super) struct Incoming {
 
 #[cold]
 pub(super) fn garbage(what: impl std::fmt::Display) -> Loss {
-    let text = format!("the target's answer cannot be understood: {what}").into();
-    Loss { kind: ErrorKind::Protocol, text }
+    Loss::new(ErrorKind::Protocol, format!("the target's answer cannot be understood: {what}"))
 }
 
 #[cold]
 pub(super) fn told(text: &str) -> Loss {
-    Loss { kind: ErrorKind::ConnectionLost, text: text.into() }
+    Loss::new(ErrorKind::ConnectionLost, text)
 }
 
 impl Incoming {
@@ -172,7 +172,7 @@ impl Incoming {
         };
         // R2Ts and pings are to be answered; commands may have waited for the window.
         if !state.due.is_empty() || (state.window != before && !state.commands.is_empty()) {
-            connection.transmit_wake.set();
+            connection.transport.wake.set();
         }
         outcome
     }
@@ -249,7 +249,7 @@ impl Incoming {
                     )));
                 }
                 slot.data_sn += 1;
-                if self.sink == Sink::Verify && self.payload.whole_blocks() {
+                if self.payload.gathers(self.sink) {
                     flow.gathered = Some(std::mem::take(&mut slot.gathered));
                 }
                 flow.of = Some((index, piece));

@@ -14,11 +14,11 @@ pub(super) async fn run(connection: Rc<Connection>) {
     let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
     let seconds = interval.as_secs_f64();
     loop {
-        connection.reactor.sleep(interval / 2).await;
-        if connection.stream.borrow().is_none() {
+        connection.transport.reactor.sleep(interval / 2).await;
+        if !connection.transport.is_open() {
             continue;
         }
-        let now_ns = connection.reactor.now();
+        let now_ns = connection.transport.reactor.now();
         let overdue = |since_ns: u64| now_ns.saturating_sub(since_ns) > interval_ns;
         let mut state = connection.state.borrow_mut();
         if state.aborts > 0 && overdue(state.aborted_ns) {
@@ -32,10 +32,10 @@ pub(super) async fn run(connection: Rc<Connection>) {
                 connection.give_up(format!("the target did not answer a ping within {seconds} s").into());
             }
             Some(_) => {}
-            None if pings.is_some() && overdue(connection.last_received_ns.get()) => {
+            None if pings.is_some() && overdue(connection.transport.last_received_ns.get()) => {
                 state.pinged_ns = Some(now_ns);
                 state.push(Due::Ping);
-                connection.transmit_wake.set();
+                connection.transport.wake.set();
             }
             None => {}
         }

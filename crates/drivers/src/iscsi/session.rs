@@ -9,12 +9,13 @@ use reactor::Reactor;
 use wire::iscsi::Lun;
 
 use super::config::IscsiConfig;
-use super::connection::{Connection, Served, Settings};
+use super::connection::{Connection, Settings, serve};
 use super::control::UnitFacts;
 use super::login::{Way, establish};
 use super::operation::Operation;
 use crate::deadlines::{Deadlines, Watching};
-use crate::{Done, DriverError, Op, OpError, ReconnectReason, Session, SessionFacts, WorkerContext};
+use crate::reconnecting::Served;
+use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, WorkerContext};
 
 /// Total bytes of send and of receive buffers, divided among a worker's connections.
 const SEND_BYTES: usize = 1 << 20;
@@ -23,7 +24,7 @@ const RECEIVE_BYTES: usize = 2 << 20;
 /// One worker's sessions with a target.
 pub struct IscsiSession {
     pub(super) reactor: Reactor,
-    connections: Vec<Served>,
+    connections: Vec<Served<Connection>>,
     /// A lane's block that arrives by several commands and is verified as a whole.
     pub(super) blocks: Vec<RefCell<Vec<u8>>>,
     pub(super) unit: UnitFacts,
@@ -70,7 +71,7 @@ impl IscsiSession {
             }
             let place = (number as usize, way);
             let lanes_each = lanes.div_ceil(count);
-            connections.push(Served::start(reactor, &settings, place, caller.into_parts(), lanes_each));
+            connections.push(serve(reactor, &settings, place, caller.into_parts(), lanes_each));
         }
         let unit = unit.expect("there is at least one session");
         let deadlines = Deadlines::new(reactor, lanes as usize, context.op_timeout);
@@ -116,16 +117,8 @@ impl Session for IscsiSession {
         let mut facts = SessionFacts::default();
         for served in &self.connections {
             let connection = &served.connection;
-            facts.connections.extend(connection.facts());
-            facts.reconnects += connection.reconnects.get();
-            for reason in connection.losses.borrow().iter() {
-                ReconnectReason::count(&mut facts.reconnect_reasons, &reason.text, reason.count);
-            }
-            facts.retries += connection.retries.get();
+            connection.transport.add_to(&mut facts);
             facts.late_replies += connection.state.borrow().table.late_replies;
-            let closed = connection.closed.borrow();
-            facts.closed_retransmits += closed.iter().map(|path| path.retransmits).sum::<u64>();
-            facts.closed_paths.extend(closed.iter().cloned());
         }
         facts
     }

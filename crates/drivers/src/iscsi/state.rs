@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use metrics::ErrorKind;
 use wire::iscsi::{CommandWindow, Operational};
 
 use super::slots::Table;
@@ -32,13 +31,6 @@ pub(super) struct Burst {
     pub(super) offset: u32,
     pub(super) left: u32,
     pub(super) data_sn: u32,
-}
-
-/// Why a connection was dropped.
-pub(super) struct Loss {
-    /// Kind of error charged to the commands in flight.
-    pub(super) kind: ErrorKind,
-    pub(super) text: Box<str>,
 }
 
 /// The shared state.

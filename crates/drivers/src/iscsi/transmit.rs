@@ -1,8 +1,6 @@
-//! The sending task: collects commands, requested data and replies into one buffer, generates payload there, and sends.
+//! What is sent: collects commands, requested data and replies into one buffer, and generates payload there.
 //!
 //! The buffer is small enough to stay in the core's cache from when it is filled until the kernel copies it.
-
-use std::rc::Rc;
 
 use wire::iscsi::{
     Crc32c, DIGEST_BYTES, DataOut, HEADER_BYTES, Header, NO_TAG, NopOut, Operational, ScsiCommand,
@@ -30,48 +28,14 @@ struct Segment {
 
 /// What was begun and is not complete.
 #[derive(Default)]
-struct Unfinished {
+pub(super) struct Unfinished {
     segment: Option<Segment>,
     /// A sequence of which more PDUs follow.
     burst: Option<(Burst, Data)>,
 }
 
-/// Sends whatever is queued, while the connection is served.
-pub(super) async fn run(connection: Rc<Connection>) {
-    let mut buffer = connection.reactor.registered_buffer(connection.settings.send_bytes);
-    let mut unfinished = Unfinished::default();
-    let mut epoch = connection.epoch.get();
-    loop {
-        if epoch != connection.epoch.get() {
-            // What was partly sent is sent again from its start.
-            epoch = connection.epoch.get();
-            unfinished = Unfinished::default();
-        }
-        let stream = connection.stream.borrow().clone();
-        let Some(stream) = stream else {
-            connection.transmit_wake.wait().await;
-            continue;
-        };
-        let filled = gather(&connection, &mut buffer, &mut unfinished);
-        if filled == 0 {
-            connection.transmit_wake.wait().await;
-            continue;
-        }
-        let result;
-        (result, buffer) = stream.send_all(buffer, 0..filled).await;
-        if result.is_err() {
-            // The receiving task sees the end of the stream and logs in again.
-            stream.shutdown();
-            drop(stream);
-            while epoch == connection.epoch.get() {
-                connection.transmit_wake.wait().await;
-            }
-        }
-    }
-}
-
 /// Fills the buffer with what is to be sent; returns the number of bytes.
-fn gather(connection: &Connection, buffer: &mut [u8], unfinished: &mut Unfinished) -> usize {
+pub(super) fn gather(connection: &Connection, buffer: &mut [u8], unfinished: &mut Unfinished) -> usize {
     let mut state = connection.state.borrow_mut();
     let state = &mut *state;
     let lun = connection.settings.lun.0;
@@ -123,7 +87,7 @@ fn gather(connection: &Connection, buffer: &mut [u8], unfinished: &mut Unfinishe
         }
         state.commands.pop_front();
         if now_ns == 0 {
-            now_ns = connection.reactor.now();
+            now_ns = connection.transport.reactor.now();
         }
         let header = command(connection, state, index, now_ns, unfinished);
         filled += put(&header, &state.agreed, out);

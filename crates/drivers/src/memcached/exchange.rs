@@ -280,7 +280,7 @@ impl Lane {
             if !bytes.is_empty() {
                 fetched.first_byte_ns.get_or_insert_with(|| manner.reactor.now());
                 let data = &bytes[..bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
-                if manner.sink == Sink::Verify && manner.payload.whole_blocks() {
+                if manner.payload.gathers(manner.sink) {
                     self.whole.extend_from_slice(data);
                 } else if manner.sink == Sink::Verify && fetched.corrupt.is_none() {
                     fetched.corrupt = manner.payload.verify_op(op, at, data).err();
@@ -308,7 +308,7 @@ impl Lane {
             let due = if at == 0 { 0 } else { usize::try_from(left).unwrap_or(usize::MAX) };
             self.receive(link, most, due).await?;
         }
-        if manner.sink == Sink::Verify && manner.payload.whole_blocks() {
+        if manner.payload.gathers(manner.sink) {
             fetched.corrupt = manner.payload.verify_op(op, 0, &self.whole).err();
         }
         Ok(fetched)

@@ -1,11 +1,11 @@
 //! One TCP connection with many calls in flight, which survives connection loss.
 //!
-//! Two tasks serve it: one sends ([`super::transmit`]), one receives and reconnects after a loss ([`super::receive`]).
-//! The calls of an operation end with its deadline ([`crate::deadlines`]).
+//! [`crate::reconnecting`] has the tasks that serve it: one sends what [`super::transmit`] gathers, one receives
+//! ([`super::receive`]) and reconnects after a loss. The calls of an operation end with its deadline
+//! ([`crate::deadlines`]).
 //!
 //! After a connection loss, unanswered calls are retransmitted on the next connection with the same transaction ids,
-//! until the operation's deadline and at most [`LOSSES_MAX`] times ([`GARBAGE_MAX`] times when the connection was
-//! dropped because its replies were malformed).
+//! until the operation's deadline and at most as often as [`Loss::charge`] allows.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -13,8 +13,8 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use metrics::{ErrorKind, PathFacts};
-use reactor::{Reactor, Signal, SocketOptions, Stream, Task};
+use metrics::ErrorKind;
+use reactor::{Buffer, Reactor, SocketOptions, Stream};
 use wire::xdr::Encode;
 
 use super::calls::{Call, Expect};
@@ -22,16 +22,11 @@ use super::slots::{Answer, Table};
 use super::ticket::Ticket;
 use super::v41::{CompoundWriter, SessionSlots};
 use super::{receive, transmit};
-use crate::{ConnectionFacts, Payload, ReconnectReason, Sink, connections};
+use crate::reconnecting::{LARGE_READ, Loss, Multiplexed, Reconnecting, Served};
+use crate::{Payload, Sink};
 
-/// Maximum retransmits of a call after connection losses.
-pub(super) const LOSSES_MAX: u32 = 8;
-/// Maximum retransmits of a call after malformed replies.
-pub(super) const GARBAGE_MAX: u32 = 3;
 /// Calls in flight beyond one per lane, for operations that are split.
 pub(super) const SPARE_SLOTS: u32 = 64;
-/// From this length on, discarding a READ's payload in the kernel is worth a system call of its own.
-const LARGE_READ: u32 = 32 * 1024;
 /// Bound for listings; all other replies except READs are far smaller.
 pub(super) const LISTING_BYTES: u32 = 64 * 1024;
 
@@ -64,9 +59,9 @@ impl Settings {
         2 * self.read_size.max(LISTING_BYTES) as usize + 4096
     }
 
-    /// True when data read is verified only once the operation's whole block has arrived.
+    /// [`Payload::gathers`].
     pub(super) fn gathers(&self) -> bool {
-        self.sink == Sink::Verify && self.payload.whole_blocks()
+        self.payload.gathers(self.sink)
     }
 }
 
@@ -77,78 +72,35 @@ pub(super) struct Way {
     pub(super) options: SocketOptions,
 }
 
-/// Why a connection was dropped.
-pub(super) struct Loss {
-    /// Kind of error charged to the calls in flight; `None` if they only time out.
-    pub(super) kind: Option<ErrorKind>,
-    pub(super) text: Box<str>,
-}
-
 /// One connection and its calls.
 pub(super) struct Connection {
-    pub(super) reactor: Reactor,
+    pub(super) transport: Reconnecting,
     pub(super) settings: Rc<Settings>,
-    /// Number within its worker.
-    pub(super) number: usize,
     pub(super) way: Way,
     pub(super) table: RefCell<Table>,
     /// Calls to send: slot and transaction id.
     pub(super) queue: RefCell<VecDeque<(u32, u32)>>,
-    pub(super) transmit_wake: Signal,
-    /// Absent while the connection is lost.
-    pub(super) stream: RefCell<Option<Stream>>,
-    /// Counts connections opened, so that the sending task notices a new one.
-    pub(super) epoch: Cell<u32>,
-    pub(super) last_received_ns: Cell<u64>,
     /// Calls were overdue and nothing had arrived since they were sent.
     pub(super) silent: Cell<bool>,
-    pub(super) last_loss: RefCell<Box<str>>,
-    pub(super) reconnects: Cell<u64>,
-    /// Why connections were dropped, and how often.
-    pub(super) losses: RefCell<Vec<ReconnectReason>>,
-    pub(super) retries: Cell<u64>,
     /// Replies that moved fewer bytes than requested.
     pub(super) short_answers: Cell<u64>,
-    /// Traffic of earlier connections.
-    pub(super) closed: RefCell<Vec<PathFacts>>,
 }
 
-/// A connection and the tasks that serve it, which end when this is dropped.
-pub(super) struct Served {
-    pub(super) connection: Rc<Connection>,
-    tasks: Vec<Task>,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        for task in self.tasks.drain(..) {
-            task.abort();
-        }
+/// Serves calls of `lanes` lanes on `stream`, which is connection `number` of its worker, was opened over `way` and has
+/// nothing outstanding.
+pub(super) fn serve(
+    reactor: &Reactor,
+    settings: &Rc<Settings>,
+    (number, way): (usize, Way),
+    stream: Stream,
+    lanes: u32,
+) -> Served<Connection> {
+    let connection = Connection::new(reactor, settings, (number, way), lanes);
+    if let Some(session) = &settings.session {
+        session.add_sender(connection.transport.wake.clone());
     }
-}
-
-impl Served {
-    /// Serves calls of `lanes` lanes on `stream`, which is connection `number` of its worker, was opened over `way` and
-    /// has nothing outstanding.
-    pub(super) fn start(
-        reactor: &Reactor,
-        settings: &Rc<Settings>,
-        (number, way): (usize, Way),
-        stream: Stream,
-        lanes: u32,
-    ) -> Self {
-        connections::show(&stream, "nfs", settings.worker, number);
-        let connection = Connection::new(reactor, settings, (number, way), lanes);
-        if let Some(session) = &settings.session {
-            session.add_sender(connection.transmit_wake.clone());
-        }
-        *connection.stream.borrow_mut() = Some(stream);
-        let tasks = vec![
-            reactor.spawn(transmit::run(Rc::clone(&connection))),
-            reactor.spawn(receive::run(Rc::clone(&connection))),
-        ];
-        Self { connection, tasks }
-    }
+    connection.transport.open(stream);
+    Served::start(&connection, settings.send_bytes, settings.receive_bytes)
 }
 
 impl Connection {
@@ -156,23 +108,13 @@ impl Connection {
     fn new(reactor: &Reactor, settings: &Rc<Settings>, (number, way): (usize, Way), lanes: u32) -> Rc<Self> {
         let table = Table::new(lanes, SPARE_SLOTS, LARGE_READ, || reactor.signal());
         Rc::new(Connection {
-            reactor: reactor.clone(),
+            transport: Reconnecting::new(reactor, "nfs", (settings.worker, number)),
             settings: Rc::clone(settings),
-            number,
             way,
             queue: RefCell::new(VecDeque::with_capacity(2 * table.slots.len())),
             table: RefCell::new(table),
-            transmit_wake: reactor.signal(),
-            stream: RefCell::new(None),
-            epoch: Cell::new(0),
-            last_received_ns: Cell::new(reactor.now()),
             silent: Cell::new(false),
-            last_loss: RefCell::default(),
-            reconnects: Cell::new(0),
-            losses: RefCell::default(),
-            retries: Cell::new(0),
             short_answers: Cell::new(0),
-            closed: RefCell::default(),
         })
     }
 
@@ -225,23 +167,59 @@ impl Connection {
             queue.retain(|&(slot, xid)| table.is_current(slot, xid));
         }
         queue.push_back((slot, xid));
-        self.transmit_wake.set();
+        self.transport.wake.set();
     }
 
     /// Counts a retransmitted message, or a restarted operation.
     pub(super) fn count_retry(&self) {
-        self.retries.set(self.retries.get() + 1);
+        self.transport.count_retries(1);
     }
 
-    /// Marks the connection as lost: its calls wait for the next one, or end when they were lost too often.
-    pub(super) fn lose(&self, loss: Loss) {
-        if let Some(stream) = self.stream.borrow_mut().take() {
-            stream.shutdown();
-            connections::note_closed(&mut self.closed.borrow_mut(), &stream);
+    /// Ends the overdue calls.
+    pub(super) fn end_overdue(&self, now_ns: u64) {
+        let mut table = self.table.borrow_mut();
+        if table.is_idle() {
+            return;
         }
-        self.epoch.set(self.epoch.get() + 1);
+        let timeout = self.settings.op_timeout;
+        let mut silent = false;
+        for index in 0..table.slots.len() {
+            let slot = &table.slots[index];
+            if !slot.waiting || slot.deadline_ns > now_ns {
+                continue;
+            }
+            let (kind, text) = self.transport.overdue(slot.loss, "reply", timeout).unwrap_or_else(|| {
+                (ErrorKind::TimedOut, format!("no answer within {} s", timeout.as_secs_f64()))
+            });
+            silent |= slot.on_wire && slot.sent_ns > self.transport.last_received_ns.get();
+            table.settle(index as u32, Some(Answer::Failed(kind, text.into())));
+        }
+        // Nothing at all has arrived since the overdue call was sent: a new connection may take another path.
+        if silent && !self.silent.replace(true) {
+            self.transport.shut_down();
+        }
+    }
+}
+
+impl Multiplexed for Connection {
+    type Unfinished = Option<transmit::Filling>;
+    type Joined = Stream;
+
+    fn transport(&self) -> &Reconnecting {
+        &self.transport
+    }
+
+    fn gather(&self, buffer: &mut [u8], filling: &mut Self::Unfinished) -> usize {
+        transmit::gather(self, buffer, filling)
+    }
+
+    async fn converse(&self, stream: &Stream, buffer: Buffer) -> (Loss, bool, Buffer) {
+        receive::converse(self, stream, buffer).await
+    }
+
+    fn lose(&self, loss: Loss) {
+        self.transport.close(&loss);
         self.queue.borrow_mut().clear();
-        self.transmit_wake.set();
         let mut table = self.table.borrow_mut();
         if let Some(session) = &self.settings.session {
             let ended = table.slots.iter_mut().filter(|slot| !slot.waiting);
@@ -253,78 +231,24 @@ impl Connection {
             if !slot.waiting || !std::mem::take(&mut slot.on_wire) {
                 continue;
             }
-            let Some(kind) = loss.kind else { continue };
-            slot.losses += 1;
-            slot.loss = Some(kind);
-            let limit = if kind == ErrorKind::Protocol { GARBAGE_MAX } else { LOSSES_MAX };
-            if slot.losses > limit {
-                let text = format!("{}; given up after {} attempts", loss.text, slot.losses);
-                table.settle(index as u32, Some(Answer::Failed(kind, text.into())));
+            if let Some((kind, text)) = loss.charge(&mut slot.losses, &mut slot.loss) {
+                table.settle(index as u32, Some(Answer::Failed(kind, text)));
             }
         }
-        ReconnectReason::count(&mut self.losses.borrow_mut(), &loss.text, 1);
-        *self.last_loss.borrow_mut() = loss.text;
     }
 
-    /// Installs a new connection and requeues everything that waits for it.
-    pub(super) fn restore(&self, stream: Stream) {
-        connections::show(&stream, "nfs", self.settings.worker, self.number);
-        *self.stream.borrow_mut() = Some(stream);
-        self.reconnects.set(self.reconnects.get() + 1);
-        self.last_received_ns.set(self.reactor.now());
+    async fn rejoin(&self) -> Result<Stream, Box<str>> {
+        receive::rejoin(self).await
+    }
+
+    fn restore(&self, stream: Stream) {
+        self.transport.reopen(stream);
         self.silent.set(false);
         let mut queue = self.queue.borrow_mut();
         queue.clear();
         let table = self.table.borrow();
         queue.extend((0u32..).zip(&table.slots).filter(|(_, s)| s.waiting).map(|(index, s)| (index, s.xid)));
-        self.transmit_wake.set();
-    }
-
-    /// Ends the overdue calls.
-    pub(super) fn end_overdue(&self, now_ns: u64) {
-        let mut table = self.table.borrow_mut();
-        if table.is_idle() {
-            return;
-        }
-        let connected = self.stream.borrow().is_some();
-        let mut silent = false;
-        for index in 0..table.slots.len() {
-            let slot = &table.slots[index];
-            if !slot.waiting || slot.deadline_ns > now_ns {
-                continue;
-            }
-            let seconds = self.settings.op_timeout.as_secs_f64();
-            let (kind, text) = match slot.loss {
-                _ if !connected => (
-                    slot.loss.unwrap_or(ErrorKind::ConnectionLost),
-                    format!("{}, and it was not restored within {seconds} s", self.last_loss.borrow()),
-                ),
-                Some(kind) => (
-                    kind,
-                    format!(
-                        "{}, and no reply on new connections within {seconds} s",
-                        self.last_loss.borrow()
-                    ),
-                ),
-                None => (ErrorKind::TimedOut, format!("no answer within {seconds} s")),
-            };
-            silent |= slot.on_wire && slot.sent_ns > self.last_received_ns.get();
-            table.settle(index as u32, Some(Answer::Failed(kind, text.into())));
-        }
-        // Nothing at all has arrived since the overdue call was sent: a new connection may take another path.
-        if silent
-            && !self.silent.replace(true)
-            && let Some(stream) = &*self.stream.borrow()
-        {
-            stream.shutdown();
-        }
-    }
-
-    /// The kernel's view of the connection; `None` while it is lost.
-    pub(super) fn facts(&self) -> Option<ConnectionFacts> {
-        let stream = self.stream.borrow();
-        let stream = stream.as_ref()?;
-        Some(ConnectionFacts::of(stream))
+        self.transport.wake.set();
     }
 }
 

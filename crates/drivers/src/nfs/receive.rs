@@ -1,65 +1,26 @@
-//! The receiving task: one reused buffer, replies parsed in place, and reconnection after a loss.
-
-use std::rc::Rc;
-use std::time::Duration;
+//! What is received: one reused buffer, replies parsed in place; and reconnection after a loss.
 
 use metrics::ErrorKind;
 use reactor::{Buffer, Stream};
 
 use super::caller::Caller;
-use super::connection::{Connection, Loss};
+use super::connection::Connection;
 use super::incoming::{Garbage, Incoming};
 use crate::Sink;
+use crate::reconnecting::{DISCARD_MIN, Loss, awaited};
 
-/// With this many large READs in flight it pays to wait for more data per receive: the connection is busy anyway. With
-/// fewer, copying a payload only once all of it is there would add to its latency.
-const MANY_READS: u32 = 4;
-/// Bytes to wait for with fewer.
-const PIECE: usize = 128 * 1024;
 /// Bytes received at a time when the payload that follows will be discarded in the kernel: enough for the head of a
 /// READ reply with the usual empty verifier (136 bytes).
 const HEAD_WINDOW: usize = 192;
-/// A shorter payload is not worth a system call of its own to discard it.
-const DISCARD_MIN: usize = 8 * 1024;
-/// First wait before reconnecting; each one doubles, up to the last.
-const BACKOFF_FIRST: Duration = Duration::from_millis(50);
-const BACKOFF_LAST: Duration = Duration::from_secs(1);
-
-/// Receives while the connection is served.
-pub(super) async fn run(connection: Rc<Connection>) {
-    let mut buffer = connection.reactor.registered_buffer(connection.settings.receive_bytes);
-    // Consecutive attempts that brought nothing.
-    let mut fruitless = 0;
-    loop {
-        let stream = connection.stream.borrow().clone();
-        if let Some(stream) = stream {
-            let (loss, progress);
-            (loss, progress, buffer) = converse(&connection, &stream, buffer).await;
-            fruitless = if progress { 0 } else { fruitless + 1 };
-            connection.lose(loss);
-        }
-        if fruitless > 0 {
-            let wait = BACKOFF_FIRST.saturating_mul(1 << (fruitless - 1).min(16)).min(BACKOFF_LAST);
-            connection.reactor.sleep(wait).await;
-        }
-        match connect(&connection).await {
-            Ok(stream) => connection.restore(stream),
-            Err(text) => {
-                fruitless += 1;
-                *connection.last_loss.borrow_mut() = text;
-            }
-        }
-    }
-}
 
 /// One attempt to reconnect.
-async fn connect(connection: &Connection) -> Result<Stream, Box<str>> {
-    let settings = &connection.settings;
+pub(super) async fn rejoin(connection: &Connection) -> Result<Stream, Box<str>> {
+    let (settings, reactor) = (&connection.settings, &connection.transport.reactor);
     let limit = settings.connect_timeout.min(settings.op_timeout);
-    let end = connection.reactor.now() + limit.as_nanos() as u64;
-    let attempt = connection.reactor.connect(connection.way.remote, &connection.way.options);
-    match connection.reactor.timeout_at(end, attempt).await {
-        Ok(Ok(stream)) => rejoin(connection, stream, end).await,
+    let end = reactor.now() + limit.as_nanos() as u64;
+    let attempt = reactor.connect(connection.way.remote, &connection.way.options);
+    match reactor.timeout_at(end, attempt).await {
+        Ok(Ok(stream)) => bind(connection, stream, end).await,
         Ok(Err(e)) => Err(format!("the connection was lost and reconnecting failed: {e}").into()),
         Err(_) => {
             let seconds = limit.as_secs_f64();
@@ -69,9 +30,9 @@ async fn connect(connection: &Connection) -> Result<Stream, Box<str>> {
 }
 
 /// Binds a new connection to the session, with version 4.1.
-async fn rejoin(connection: &Connection, stream: Stream, end_ns: u64) -> Result<Stream, Box<str>> {
+async fn bind(connection: &Connection, stream: Stream, end_ns: u64) -> Result<Stream, Box<str>> {
     let Some(session) = &connection.settings.session else { return Ok(stream) };
-    let (reactor, way) = (&connection.reactor, connection.way);
+    let (reactor, way) = (&connection.transport.reactor, connection.way);
     let peer = format!("NFS server at {}", way.remote);
     let mut caller = Caller::over(reactor, stream, way, peer, &connection.settings.credential, end_ns);
     match reactor.timeout_at(end_ns, session.rejoin(&mut caller, &way)).await {
@@ -84,34 +45,35 @@ async fn rejoin(connection: &Connection, stream: Stream, end_ns: u64) -> Result<
 }
 
 /// Receives until the connection is lost. Returns why, and whether complete replies had arrived before.
-async fn converse(connection: &Connection, stream: &Stream, mut buffer: Buffer) -> (Loss, bool, Buffer) {
+pub(super) async fn converse(
+    connection: &Connection,
+    stream: &Stream,
+    mut buffer: Buffer,
+) -> (Loss, bool, Buffer) {
     let settings = &connection.settings;
     let incoming = Incoming::new(settings.record_limit(), settings.payload, settings.sink);
     let mut incoming = incoming.within(settings.session.clone());
     let loss = loop {
         let large_reads = connection.table.borrow().large_reads;
-        let mut due = incoming.due();
+        let due = incoming.due();
         let window = match due {
             _ if settings.sink != Sink::Discard || large_reads == 0 => buffer.len(),
             0 => HEAD_WINDOW,
             // The end of a fragment, or a payload in many small fragments.
             due => (due + HEAD_WINDOW).min(buffer.len()),
         };
-        if large_reads < MANY_READS {
-            due = due.min(PIECE);
-        }
         let result;
-        (result, buffer) = stream.recv_due(buffer, 0..window, due).await;
+        (result, buffer) = stream.recv_due(buffer, 0..window, awaited(due, large_reads)).await;
         let count = match result {
             Ok(0) => break ended(connection),
             Ok(count) => count,
             Err(e) => break failed(&e),
         };
-        let now_ns = connection.reactor.now();
-        connection.last_received_ns.set(now_ns);
+        let now_ns = connection.transport.reactor.now();
+        connection.transport.last_received_ns.set(now_ns);
         let fed = incoming.feed(&buffer[..count], &mut connection.table.borrow_mut(), now_ns);
         if let Err(Garbage(text)) = fed {
-            break Loss { kind: Some(kind_of(&incoming)), text };
+            break Loss::new(kind_of(&incoming), text);
         }
         let discardable = incoming.discardable();
         if discardable < DISCARD_MIN {
@@ -122,11 +84,11 @@ async fn converse(connection: &Connection, stream: &Stream, mut buffer: Buffer) 
             Ok(_) => break ended(connection),
             Err(e) => break failed(&e),
         }
-        let now_ns = connection.reactor.now();
-        connection.last_received_ns.set(now_ns);
+        let now_ns = connection.transport.reactor.now();
+        connection.transport.last_received_ns.set(now_ns);
         // The record may have ended with the discarded bytes.
         if let Err(Garbage(text)) = incoming.feed(&[], &mut connection.table.borrow_mut(), now_ns) {
-            break Loss { kind: Some(ErrorKind::Protocol), text };
+            break Loss::new(ErrorKind::Protocol, text);
         }
     };
     (loss, incoming.records() > 0, buffer)
@@ -141,9 +103,9 @@ fn ended(connection: &Connection) -> Loss {
     if connection.silent.replace(false) {
         return Loss { kind: None, text: "the connection was silent and was given up".into() };
     }
-    Loss { kind: Some(ErrorKind::ConnectionLost), text: "the server closed the connection".into() }
+    Loss::new(ErrorKind::ConnectionLost, "the server closed the connection")
 }
 
 fn failed(error: &std::io::Error) -> Loss {
-    Loss { kind: Some(ErrorKind::ConnectionLost), text: format!("the connection was lost: {error}").into() }
+    Loss::new(ErrorKind::ConnectionLost, format!("the connection was lost: {error}"))
 }

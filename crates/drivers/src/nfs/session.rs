@@ -13,7 +13,7 @@ use wire::xdr::Encode;
 
 use super::caller::{Caller, no_answer};
 use super::config::{Lookup, NfsConfig, NfsVersion};
-use super::connection::{Connection, SPARE_SLOTS, Served, Settings, Way};
+use super::connection::{Connection, SPARE_SLOTS, Settings, Way, serve};
 use super::dial;
 use super::handles::Handles;
 use super::lane::LaneListing;
@@ -22,8 +22,9 @@ use super::named::{Directories, ExportFiles};
 use super::operation::Operation;
 use super::v41::{self, Renewal, SessionSlots};
 use crate::deadlines::{Deadlines, Watching};
+use crate::reconnecting::Served;
 use crate::tree::DirectoryTree;
-use crate::{Done, DriverError, Op, OpError, ReconnectReason, Session, SessionFacts, WorkerContext};
+use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, WorkerContext};
 
 /// Total bytes of send and of receive buffers, divided among a worker's connections. For a receive buffer, half of that
 /// is the maximum of any use; a send buffer should be small enough to stay in the core's own cache.
@@ -36,7 +37,7 @@ pub struct NfsSession {
     /// Ends before the connections.
     _renewal: Option<Renewal>,
     pub(super) reactor: Reactor,
-    pub(super) connections: Vec<Served>,
+    pub(super) connections: Vec<Served<Connection>>,
     pub(super) lanes: Vec<Lane>,
     /// Handles of the files seen by any lane.
     pub(super) handles: RefCell<Handles>,
@@ -120,10 +121,9 @@ impl NfsSession {
             credential,
             session: session.clone(),
         });
-        let begin =
-            |number: usize, way, stream| Served::start(reactor, &settings, (number, way), stream, lanes_each);
+        let begin = |number: usize, way, stream| serve(reactor, &settings, (number, way), stream, lanes_each);
         let mut connections = vec![begin(0, opened.way, opened.caller.into_stream())];
-        connections[0].connection.retries.set(retries);
+        connections[0].connection.transport.count_retries(retries);
         for number in 1..count as usize {
             let (place, options) = config.at(first + number as u64);
             let port = if config.addresses.is_empty() { None } else { place.nfs_port };
@@ -280,17 +280,9 @@ impl Session for NfsSession {
         let mut facts = SessionFacts::default();
         for served in &self.connections {
             let connection = &served.connection;
-            facts.connections.extend(connection.facts());
-            facts.reconnects += connection.reconnects.get();
-            for reason in connection.losses.borrow().iter() {
-                ReconnectReason::count(&mut facts.reconnect_reasons, &reason.text, reason.count);
-            }
-            facts.retries += connection.retries.get();
+            connection.transport.add_to(&mut facts);
             facts.short_answers += connection.short_answers.get();
             facts.late_replies += connection.table.borrow().late_replies;
-            let closed = connection.closed.borrow();
-            facts.closed_retransmits += closed.iter().map(|path| path.retransmits).sum::<u64>();
-            facts.closed_paths.extend(closed.iter().cloned());
         }
         facts
     }

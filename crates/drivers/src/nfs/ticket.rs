@@ -43,7 +43,7 @@ impl<'a, C> Ticket<'a, C> {
     fn take(&self) -> Option<Ended> {
         let slot = &mut self.connection.table.borrow_mut().slots[self.slot as usize];
         let answer = slot.answer.take()?;
-        let latency_ns = self.connection.last_received_ns.get().saturating_sub(slot.sent_ns);
+        let latency_ns = self.connection.transport.last_received_ns.get().saturating_sub(slot.sent_ns);
         Some(Ended { answer, sends: slot.sends, first_byte_ns: slot.first_byte_ns, latency_ns })
     }
 

@@ -1,8 +1,6 @@
-//! The sending task: collects calls into one buffer, generates the payload of WRITEs there, and sends.
+//! What is sent: collects calls into one buffer, and generates the payload of WRITEs there.
 //!
 //! The buffer is small enough to stay in the core's cache from when it is filled until the kernel copies it.
-
-use std::rc::Rc;
 
 use super::calls::Expect;
 use super::connection::Connection;
@@ -10,47 +8,13 @@ use super::slots::Piece;
 use super::v41::CompoundWriter;
 
 /// A payload being sent, and the padding after it.
-struct Filling {
+pub(super) struct Filling {
     piece: Piece,
     padding: usize,
 }
 
-/// Sends whatever is queued, while the connection is served.
-pub(super) async fn run(connection: Rc<Connection>) {
-    let mut buffer = connection.reactor.registered_buffer(connection.settings.send_bytes);
-    let mut filling = None;
-    let mut epoch = connection.epoch.get();
-    loop {
-        if epoch != connection.epoch.get() {
-            // A partly sent message is retransmitted from its start.
-            epoch = connection.epoch.get();
-            filling = None;
-        }
-        let stream = connection.stream.borrow().clone();
-        let Some(stream) = stream else {
-            connection.transmit_wake.wait().await;
-            continue;
-        };
-        let filled = gather(&connection, &mut buffer, &mut filling);
-        if filled == 0 {
-            connection.transmit_wake.wait().await;
-            continue;
-        }
-        let result;
-        (result, buffer) = stream.send_all(buffer, 0..filled).await;
-        if result.is_err() {
-            // The receiving task sees the end of the stream and reconnects.
-            stream.shutdown();
-            drop(stream);
-            while epoch == connection.epoch.get() {
-                connection.transmit_wake.wait().await;
-            }
-        }
-    }
-}
-
 /// Fills the buffer from the queue; returns the number of bytes to send.
-fn gather(connection: &Connection, buffer: &mut [u8], filling: &mut Option<Filling>) -> usize {
+pub(super) fn gather(connection: &Connection, buffer: &mut [u8], filling: &mut Option<Filling>) -> usize {
     let mut table = connection.table.borrow_mut();
     let mut queue = connection.queue.borrow_mut();
     let mut filled = 0;
@@ -71,7 +35,7 @@ fn gather(connection: &Connection, buffer: &mut [u8], filling: &mut Option<Filli
         };
         if let Some(session) = &connection.settings.session {
             if now_ns == 0 {
-                now_ns = connection.reactor.now();
+                now_ns = connection.transport.reactor.now();
             }
             if session.must_wait() {
                 return filled;
@@ -81,10 +45,8 @@ fn gather(connection: &Connection, buffer: &mut [u8], filling: &mut Option<Filli
                 let at = CompoundWriter::sequence_at(connection.settings.template.len());
                 slot.assigned = session.assign(now_ns, &mut slot.message[at..]);
                 if slot.assigned.is_none() {
-                    if session.is_exhausted()
-                        && let Some(stream) = &*connection.stream.borrow()
-                    {
-                        stream.shutdown();
+                    if session.is_exhausted() {
+                        connection.transport.shut_down();
                     }
                     return filled;
                 }
@@ -95,7 +57,7 @@ fn gather(connection: &Connection, buffer: &mut [u8], filling: &mut Option<Filli
         place.copy_from_slice(message);
         filled += message.len();
         if now_ns == 0 {
-            now_ns = connection.reactor.now();
+            now_ns = connection.transport.reactor.now();
         }
         if !std::mem::take(&mut slot.fresh) {
             connection.count_retry();

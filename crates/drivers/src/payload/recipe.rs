@@ -10,7 +10,7 @@ use super::header::{differ, hex};
 use super::marks::Marks;
 use super::pattern::Pattern;
 use super::{Mismatch, Payload};
-use crate::Op;
+use crate::{Op, Sink};
 
 /// Content of blocks beyond what the payload generates itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +77,12 @@ impl Payload {
     pub fn whole_blocks(&self) -> bool {
         let whole = |recipe: &Recipe| recipe.marks.is_some() || recipe.keeper.is_some();
         self.recipe.is_some_and(|recipe| whole(recipe) && !recipe.unseen)
+    }
+
+    /// Whether data read are verified only once the operation's whole block has arrived.
+    #[inline]
+    pub fn gathers(&self, sink: Sink) -> bool {
+        sink == Sink::Verify && self.whole_blocks()
     }
 
     /// Writes the bytes from offset `at` of the operation's block. Pieces add up to the whole block, but where blocks
