@@ -6,11 +6,13 @@ mod bytes;
 mod check;
 mod file_tree;
 mod names;
+mod split_mix;
 
 pub use bytes::{Content, ContentKind, PatternPiece};
 pub use check::{Check, CheckMethod};
 pub use file_tree::{FileTree, MAX_TREE_WORKERS, TreeFile, TreeRole};
 pub use names::{FileNames, USUAL_FORMAT};
+pub use split_mix::{finalized, mixed, split_mix};
 
 /// Whether a field has its default value and need not be serialised.
 pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -144,7 +144,9 @@ impl DirectoryTree {
         let leaves = u64::from(self.leaves);
         let leaf = match self.layout {
             TreeLayout::Shared => 0,
-            TreeLayout::Hashed => ((u128::from(mixed(object)) * u128::from(leaves)) >> 64) as u64,
+            TreeLayout::Hashed => {
+                ((u128::from(content::finalized(object)) * u128::from(leaves)) >> 64) as u64
+            }
             TreeLayout::Own if object & OWN != 0 => (object >> COUNT_BITS & ((1 << LANE_BITS) - 1)) % leaves,
             TreeLayout::Own => object / RUN % leaves,
         };
@@ -212,14 +214,6 @@ impl DirectoryTree {
 /// The name of directory `number` of a level.
 pub(crate) fn directory_name(number: u32) -> String {
     format!("{number:02x}")
-}
-
-/// Spreads numbers over 64 bits (the finalizer of SplitMix64; Steele, Lea, Flood 2014).
-#[inline]
-fn mixed(number: u64) -> u64 {
-    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    number ^ number >> 31
 }
 
 impl fmt::Display for DirectoryTree {

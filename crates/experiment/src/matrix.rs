@@ -126,14 +126,14 @@ impl Matrix {
             return None;
         }
         let mut slots = Vec::new();
-        let mut random = SplitMix(seed ^ 0x6d61_7472_6978);
+        let mut state = seed ^ 0x6d61_7472_6978;
         for repetition in 1..=self.repetitions {
             let first = slots.len();
             for (workload, points) in counts.iter().enumerate() {
                 slots.extend((0..*points).map(|point| Slot { workload, point, repetition }));
             }
             if self.shuffled {
-                random.shuffle(&mut slots[first..]);
+                shuffle(&mut slots[first..], &mut state);
             }
         }
         if let Some((_, axis)) = &self.server {
@@ -208,24 +208,11 @@ fn together(reader: &Reader<'_>, mut scale: Vec<Axis>, crossed: Vec<Axis>) -> Ve
     scale
 }
 
-/// A small pseudo-random number generator (Steele, Lea, Flood 2014), so that the order depends only on the seed and
-/// never on a library version.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// Fisher and Yates. The modulo bias towards small numbers is less than one in 10¹⁴ at 100 000 cells.
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            let other = usize::try_from(self.next() % (last as u64 + 1)).expect("at most last");
-            items.swap(last, other);
-        }
+/// Fisher and Yates. The modulo bias towards small numbers is less than one in 10¹⁴ at 100 000 cells. The order depends
+/// only on the seed and never on a library version.
+fn shuffle<T>(items: &mut [T], state: &mut u64) {
+    for last in (1..items.len()).rev() {
+        let other = usize::try_from(content::split_mix(state) % (last as u64 + 1)).expect("at most last");
+        items.swap(last, other);
     }
 }

@@ -331,13 +331,9 @@ impl Stages {
     }
 }
 
-/// A number above 0, up to 1, that looks random (the finalizer of SplitMix64; Steele, Lea, Flood 2014).
+/// A number above 0, up to 1, that looks random.
 fn unit(number: u64) -> f64 {
-    let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    let number = number ^ number >> 31;
-    ((number >> 11) + 1) as f64 / (1u64 << 53) as f64
+    ((content::mixed(number) >> 11) + 1) as f64 / (1u64 << 53) as f64
 }
 
 #[cfg(test)]

@@ -2,6 +2,9 @@
 //! for a limited time (`MANOMETER_FUZZ_SECONDS`, default 1).
 #![allow(clippy::unwrap_used)]
 
+#[path = "support/random.rs"]
+mod random;
+
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
@@ -11,6 +14,8 @@ use wire::iscsi::{
     Sense, StandardInquiry, TextKeys, UnitCapacity, additional_bytes, chap_response, data_bytes, luns,
     padding, push_key, unit_serial,
 };
+
+use random::Random;
 
 fn header() -> impl Strategy<Value = Header> {
     proptest::collection::vec(any::<u8>(), 48).prop_map(|bytes| bytes.try_into().unwrap())
@@ -258,22 +263,7 @@ fn responses_out_of_turn_end_a_login() {
     assert_eq!(ended, Some(LoginFailure::Malformed("it does not end")));
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
     fn mutate(&mut self, bytes: &mut Vec<u8>) {
         for _ in 0..1 + self.below(3) {
             let at = self.below(bytes.len());

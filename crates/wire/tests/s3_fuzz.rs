@@ -2,10 +2,14 @@
 //! (`MANOMETER_FUZZ_SECONDS`, default 1). Nothing may panic, hang, or allocate out of proportion to its input. The seed
 //! is fixed, and each failure prints the round, which reproduces it.
 
+#[path = "support/random.rs"]
+mod random;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use random::Random;
 use wire::http1::{BodyDecoder, Framing, HeadScanner, HeaderStorage, ResponseHead};
 
 thread_local! {
@@ -39,23 +43,6 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-/// SplitMix64: random enough for mutations, and identical on every machine.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut value = self.0;
-        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        value ^ (value >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-}
 
 fn mutate(random: &mut Random, seeds: &[&[u8]]) -> Vec<u8> {
     let mut bytes = seeds[random.below(seeds.len())].to_vec();

@@ -3,13 +3,13 @@
 //! With an offset, the header swaps places with the bytes there; the checksum covers the block as it was before the
 //! swap.
 
-use content::{Check, CheckMethod};
+use content::{Check, CheckMethod, split_mix};
 
+use super::Payload;
 use super::body::Body;
 use super::header::{Header, hex, name_of, number_of};
 use super::sums::{self, Sum};
 use super::wrong_block::{Difference, HeaderError, WrongBlock};
-use super::{Payload, split_mix};
 use crate::Op;
 
 /// Bytes of a block generated at a time when only its checksum is needed.

@@ -51,6 +51,8 @@ mod x86;
 
 use std::sync::OnceLock;
 
+use content::split_mix;
+
 pub use damaged::Damaged;
 pub use diagnosis::{Damage, Diagnosis};
 use recipe::Recipe;
@@ -232,12 +234,4 @@ impl Parts {
 fn compare(read: &[u8], made: &[u8], offset: u64) -> Result<(), Mismatch> {
     let differs = read.iter().zip(made).position(|(read, made)| read != made);
     differs.map_or(Ok(()), |at| Err(Mismatch { offset: offset + at as u64 }))
-}
-
-/// The next number of the SplitMix64 sequence (Steele, Lea, Flood, OOPSLA 2014).
-const fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let z = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }

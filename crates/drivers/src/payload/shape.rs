@@ -9,7 +9,9 @@
 //!   the generation, so that the next 255 generations of a place differ from it. Duplicates with the same number are
 //!   deliberately identical: if one replaces another, that goes undetected.
 
-use super::{BLOCK, Mismatch, Payload, fastest, split_mix};
+use content::split_mix;
+
+use super::{BLOCK, Mismatch, Payload, fastest};
 
 /// The unit of both shares, in bytes: the block size of file systems, and the finest granularity of deduplication.
 pub(super) const UNIT: u64 = 4096;

@@ -123,17 +123,10 @@ impl Job {
         let block = self.smallest_block();
         let whose = self.files.names.object(number, file);
         let drawn = least
-            + ((u128::from(mixed(self.seed ^ mixed(whose))) * u128::from(most - least + 1)) >> 64) as u64;
+            + ((u128::from(content::mixed(self.seed ^ content::mixed(whose))) * u128::from(most - least + 1))
+                >> 64) as u64;
         (drawn - drawn % block).max(least)
     }
-}
-
-/// SplitMix64's finisher (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
-fn mixed(number: u64) -> u64 {
-    let mut x = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

@@ -15,11 +15,8 @@ impl Job {
         if spread == 0 {
             return files.bytes;
         }
-        // A well-mixing bijection (the finalizer of SplitMix64); the size is a multiple of the smallest block.
-        let mut draw = (self.seed ^ files.names.object(number, file)).wrapping_add(0x9E37_79B9_7F4A_7C15);
-        draw = (draw ^ (draw >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        draw = (draw ^ (draw >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        draw ^= draw >> 31;
+        // The size is a multiple of the smallest block.
+        let draw = content::mixed(self.seed ^ files.names.object(number, file));
         let drawn = files.bytes + ((u128::from(draw) * (u128::from(spread) + 1)) >> 64) as u64;
         let sizes = &self.block_sizes.sizes;
         let least = sizes.read.least().min(sizes.write.least()).max(1);

@@ -9,23 +9,9 @@ use wire::rpc::RecordScanner;
 
 use crate::codecs::{Codec, nfs, nfs41, rpc};
 use crate::hostile::check;
-
-/// SplitMix64 (Steele, Lea, Flood 2014): small, and random enough to choose mutations.
-struct Random(u64);
+use crate::random::Random;
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
     fn bytes(&mut self, max: usize) -> Vec<u8> {
         (0..self.below(max)).map(|_| self.next() as u8).collect()
     }

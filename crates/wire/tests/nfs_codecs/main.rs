@@ -5,6 +5,8 @@ mod codecs;
 mod fuzz;
 mod hostile;
 mod known;
+#[path = "../support/random.rs"]
+mod random;
 mod record;
 mod roundtrip;
 mod sample;
