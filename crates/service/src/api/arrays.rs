@@ -12,7 +12,8 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::clean_ups::{ItemView, leftovers};
-use super::hosts::{EndedRuns, HostRunView, in_query};
+use super::hosts::{EndedRuns, HostRunView};
+use super::page::{PageStart, page};
 use super::{ApiState, blocking, page_size, parameters};
 use crate::database::AskedRun;
 use crate::problem::Problem;
@@ -189,10 +190,9 @@ pub(crate) async fn list(
     let limit = page_size(limit, 100, 500)?;
     blocking(move || {
         let known = known(&state.queue)?;
-        let mut rest = known.values().filter(|one| after.as_ref().is_none_or(|after| one.address > *after));
-        let arrays: Vec<ArrayView> = rest.by_ref().take(limit as usize).map(ArrayView::from).collect();
-        let last = arrays.last().filter(|_| rest.next().is_some());
-        let next = last.map(|one| format!("/api/v3/arrays?limit={limit}&after={}", in_query(&one.address)));
+        let start = PageStart { path: "/api/v3/arrays", after: after.as_deref(), limit };
+        let view = |array| Ok(ArrayView::from(array));
+        let (arrays, next) = page(known.values(), |array: &KnownArray| &array.address, &start, view)?;
         Ok(Json(ArrayPage { arrays, next }))
     })
     .await

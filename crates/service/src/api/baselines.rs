@@ -15,7 +15,7 @@ use stats::NetworkMatrix;
 use store::{Baseline, BaselineCell, BaselineContent, Store, StoreError};
 use utoipa::{IntoParams, ToSchema};
 
-use super::hosts::in_query;
+use super::page::{PageStart, page};
 use super::results::{failed, measured, no_results};
 use super::{ApiState, blocking, page_size, parameters};
 use crate::body;
@@ -230,11 +230,9 @@ pub(crate) async fn list(
         let all = opened(&state.queue)?.map_or_else(|| Ok(Vec::new()), |store| store.baselines());
         let mut all = all.map_err(failed)?;
         all.sort_by(|one, other| one.name.cmp(&other.name));
-        let mut rest =
-            all.iter().filter(|one| after.as_deref().is_none_or(|after| one.name.as_str() > after));
-        let baselines: Vec<_> = rest.by_ref().take(limit as usize).map(BaselineView::from).collect();
-        let last = baselines.last().filter(|_| rest.next().is_some());
-        let next = last.map(|one| format!("/api/v3/baselines?limit={limit}&after={}", in_query(&one.name)));
+        let start = PageStart { path: "/api/v3/baselines", after: after.as_deref(), limit };
+        let view = |baseline| Ok(BaselineView::from(baseline));
+        let (baselines, next) = page(&all, |one: &Baseline| &one.name, &start, view)?;
         Ok(Json(BaselinePage { baselines, next }))
     })
     .await

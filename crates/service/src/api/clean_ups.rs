@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::idempotency::idempotency_key;
+use super::page::{PageStart, page};
 use super::runs::{RunView, post};
 use super::{ApiState, RunPath, blocking, page_size, parameters};
 use crate::body;
@@ -149,12 +150,9 @@ pub(crate) async fn list(
     let limit = page_size(limit, 100, 500)?;
     blocking(move || {
         let all = leftovers(&state.queue)?;
-        let after = |one: &&JournalListing| after.as_deref().is_none_or(|after| one.run.as_str() > after);
-        let mut rest = all.iter().filter(after);
-        let page = rest.by_ref().take(limit as usize).map(|one| view(&state.queue, one));
-        let leftovers: Vec<LeftoverView> = page.collect::<Result<_, _>>()?;
-        let last = leftovers.last().filter(|_| rest.next().is_some());
-        let next = last.map(|one| format!("/api/v3/leftovers?limit={limit}&after={}", one.run));
+        let start = PageStart { path: "/api/v3/leftovers", after: after.as_deref(), limit };
+        let view = |listing| view(&state.queue, listing);
+        let (leftovers, next) = page(&all, |one: &JournalListing| one.run.as_str(), &start, view)?;
         Ok(Json(LeftoverPage { leftovers, next }))
     })
     .await

@@ -1,8 +1,6 @@
 //! `/api/v3/hosts`: the hosts that runs occupy, what each does now, and what runs recorded about it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::ops::Bound;
 
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -13,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use store::RunRecord;
 use utoipa::{IntoParams, ToSchema};
 
+use super::page::{PageStart, page};
 use super::results::stored;
 use super::{ApiState, blocking, page_size, parameters};
 use crate::database::{AskedRun, AskedState};
@@ -193,32 +192,18 @@ pub(crate) async fn list(
 ) -> Result<Json<HostPage>, Problem> {
     let HostsQuery { after, limit } = parameters(query)?;
     let limit = page_size(limit, 100, 500)?;
-    blocking(move || Ok(Json(page(&state.queue.hosts()?, after, limit)))).await
+    blocking(move || Ok(Json(host_page(&state.queue.hosts()?, after.as_deref(), limit)?))).await
 }
 
-/// The hosts after a name.
-fn page(hosts: &BTreeMap<String, KnownHost>, after: Option<String>, limit: u32) -> HostPage {
-    let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-    let mut rest = hosts.range((start, Bound::Unbounded)).map(|(_, host)| host);
-    let page: Vec<HostView> = rest.by_ref().take(limit as usize).map(HostView::from).collect();
-    let last = page.last().filter(|_| rest.next().is_some());
-    let next = last.map(|host| format!("/api/v3/hosts?limit={limit}&after={}", in_query(&host.name)));
-    HostPage { hosts: page, next }
-}
-
-/// A text as the value of a parameter of a URL.
-pub(super) fn in_query(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(byte.into()),
-            _ => {
-                // Writing to a text does not fail.
-                let _ = write!(encoded, "%{byte:02X}");
-            }
-        }
-    }
-    encoded
+fn host_page(
+    hosts: &BTreeMap<String, KnownHost>,
+    after: Option<&str>,
+    limit: u32,
+) -> Result<HostPage, Problem> {
+    let start = PageStart { path: "/api/v3/hosts", after, limit };
+    let view = |host| Ok(HostView::from(host));
+    let (hosts, next) = page(hosts.values(), |host: &KnownHost| &host.name, &start, view)?;
+    Ok(HostPage { hosts, next })
 }
 
 /// One host with its last runs, and what they recorded about it

@@ -17,6 +17,7 @@ mod history;
 mod hosts;
 mod idempotency;
 mod network_tests;
+mod page;
 mod progress;
 mod results;
 mod runs;

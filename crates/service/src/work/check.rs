@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::RunKind;
-use super::fields::{FieldFault, read, size, time};
+use super::fields::{FieldFault, read, size, time, trust};
 use super::reactor_form::ReactorForm;
 use crate::body::{KeyForm, access_keys};
 use crate::new_work::{NewWork, RunSecrets};
@@ -274,18 +274,8 @@ fn array(form: &ArrayForm, secrets: &RunSecrets) -> Result<ArrayRequest, FieldFa
     let token = secrets.array_token.clone().filter(|token| !token.is_empty()).ok_or_else(|| {
         FieldFault::of("array.token", "it is absent; next: give the API token of a user of the array")
     })?;
-    let trust = match (&form.tls_fingerprint, form.tls_insecure) {
-        (Some(_), true) => {
-            let why = "it contradicts array.tls_fingerprint; next: leave one of them out";
-            return Err(FieldFault::of("array.tls_insecure", why));
-        }
-        (Some(text), false) => {
-            let pinned = text.parse().map_err(|error| FieldFault::of("array.tls_fingerprint", error))?;
-            Trust::Fingerprint(pinned)
-        }
-        (None, true) => Trust::Insecure,
-        (None, false) => Trust::System,
-    };
+    let trust = trust("array.", form.tls_fingerprint.as_deref(), form.tls_insecure)?;
+    let trust = trust.unwrap_or(Trust::System);
     let call_timeout = time("call_timeout", form.call_timeout.as_deref(), CALL_TIMEOUT)
         .and_then(|time| positive(STYLE, "call-timeout", time).map_err(fault))
         .map_err(within)?;

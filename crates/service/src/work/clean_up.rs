@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use provision::{ApiSecret, CleanupOptions, RunId, Trust};
+use provision::{ApiSecret, CleanupOptions, RunId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::RunKind;
-use super::fields::{FieldFault, read, time};
+use super::fields::{FieldFault, read, time, trust};
 use crate::body::{KeyForm, access_keys};
 use crate::new_work::{NewWork, RunSecrets};
 
@@ -77,18 +77,7 @@ impl CleanUp {
         let value: Value = serde_json::from_str(text).map_err(|_| FieldFault::damaged())?;
         let form: CleanUpForm = read(&value)?;
         let run = form.run.parse().map_err(|error| FieldFault::of("run", error))?;
-        let trust = match (&form.tls_fingerprint, form.tls_insecure) {
-            (Some(_), true) => {
-                let why = "it contradicts tls_fingerprint; next: leave one of them out";
-                return Err(FieldFault::of("tls_insecure", why));
-            }
-            (Some(text), false) => {
-                let pinned = text.parse().map_err(|error| FieldFault::of("tls_fingerprint", error))?;
-                Some(Trust::Fingerprint(pinned))
-            }
-            (None, true) => Some(Trust::Insecure),
-            (None, false) => None,
-        };
+        let trust = trust("", form.tls_fingerprint.as_deref(), form.tls_insecure)?;
         let call_timeout = time("call_timeout", form.call_timeout.as_deref(), CALL_TIMEOUT)?;
         if call_timeout.is_zero() {
             return Err(FieldFault::of("call_timeout", "write more than 0, such as 30s"));
@@ -100,6 +89,7 @@ impl CleanUp {
 
 #[cfg(test)]
 mod tests {
+    use provision::Trust;
     use serde_json::json;
 
     use super::*;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use provision::Trust;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use units::{Size, Span};
@@ -93,6 +94,31 @@ pub(crate) fn time(field: &str, given: Option<&str>, usual: Duration) -> Result<
         Ok(Span(time)) if time <= LONGEST => Ok(time),
         Ok(time) => Err(FieldFault::of(field, format_args!("{time} is longer than {}", Span(LONGEST)))),
         Err(error) => Err(FieldFault::of(field, error)),
+    }
+}
+
+/// Which certificate of a management API is trusted; `None` if nothing says so. `within` is the path of the object that
+/// holds the fields, with a dot; or empty.
+///
+/// # Errors
+/// The fingerprint is none, or the fields contradict each other.
+pub(crate) fn trust(
+    within: &str,
+    fingerprint: Option<&str>,
+    insecure: bool,
+) -> Result<Option<Trust>, FieldFault> {
+    let field = |name: &str| format!("{within}{name}");
+    match (fingerprint, insecure) {
+        (Some(_), true) => {
+            let why = format!("it contradicts {}; next: leave one of them out", field("tls_fingerprint"));
+            Err(FieldFault::of(&field("tls_insecure"), why))
+        }
+        (Some(text), false) => {
+            let pinned = text.parse().map_err(|error| FieldFault::of(&field("tls_fingerprint"), error))?;
+            Ok(Some(Trust::Fingerprint(pinned)))
+        }
+        (None, true) => Ok(Some(Trust::Insecure)),
+        (None, false) => Ok(None),
     }
 }
 
