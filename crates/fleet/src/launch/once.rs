@@ -59,11 +59,12 @@ pub fn output_of(
         Some(Via::Command { command }) => run(&mut plain(command.iter().chain(words)), settings),
         Some(Via::Ssh { host, options }) => {
             let failed = |why| OutputError { command: format!("`ssh {host} {}`", words.join(" ")), why };
-            let login = ssh::Login::of(host, options, settings).map_err(|error| failed(error.into()))?;
-            let mut command = login.command(settings);
+            let login = ssh::destination(host).and_then(|to| Ok((to, ssh::PasswordPrompt::begin(settings)?)));
+            let (to, password) = login.map_err(|error| failed(error.into()))?;
+            let mut command = password.command(&to, options, settings);
             let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
             command.arg(quoted.join(" "));
-            collect(&mut command, settings, |launched| login.allow(launched)).map_err(|why| match why {
+            collect(&mut command, settings, |launched| password.allow(launched)).map_err(|why| match why {
                 OutputFailure::Ended(error) => {
                     let next = ssh::advice(&error, host);
                     failed(error.advised("", next).into())

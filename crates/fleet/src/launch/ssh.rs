@@ -32,27 +32,20 @@ pub(super) fn launch(
     settings: &LaunchSettings<'_>,
     say: &Say,
 ) -> Result<Vec<Launched>, LaunchError> {
-    let destinations = ssh.hosts.iter().map(|host| Destination::of(host)).collect::<Result<Vec<_>, _>>();
-    let destinations = destinations.map_err(|error| LaunchError::Input(error.to_string()))?;
+    let destinations = ssh.hosts.iter().map(|host| destination(host)).collect::<Result<Vec<_>, _>>()?;
     let program = match ssh.binary {
         Some(path) => Program::there(path),
         None => Program::here(&settings.program, &settings.version)
             .map_err(|error| LaunchError::Tool(error.to_string()))?,
     };
-    let askpass = settings.login.password.clone().map(|password| Askpass::begin(password, &settings.program));
-    let askpass = askpass.transpose().map_err(|error| LaunchError::Tool(error.to_string()))?;
+    let password = PasswordPrompt::begin(settings)?;
     let deadline = Deadline::after(settings.start_timeout, settings.stop);
     start_all(ssh.hosts, AT_ONCE, |index, host| {
         let attempt = || -> Result<Launched, AgentStartError> {
-            let mut command = command(&destinations[index], ssh.options, askpass.is_some(), settings);
+            let mut command = password.command(&destinations[index], ssh.options, settings);
             command.arg(copy::remote_command(&program, &settings.agent));
-            if let Some(askpass) = &askpass {
-                askpass.equip(&mut command);
-            }
             let mut launched = Launched::spawn(host, &mut command)?;
-            if let Some(askpass) = &askpass {
-                askpass.allow(launched.process.id());
-            }
+            password.allow(&launched);
             let told = |text: &str| say(&format!("{host}: {text}"));
             if copy::begin(&mut launched, &program, &deadline, &told)? {
                 say(&format!("{host}: copied this program there"));
@@ -76,32 +69,32 @@ pub(super) fn launch(
     })
 }
 
-/// A login at one host, for a command that is no agent.
-pub(super) struct Login<'a> {
-    to: Destination,
-    options: &'a [String],
-    askpass: Option<Askpass>,
+/// Where a host's name leads.
+pub(super) fn destination(host: &str) -> Result<Destination, LaunchError> {
+    Destination::of(host).map_err(|error| LaunchError::Input(error.to_string()))
 }
 
-impl<'a> Login<'a> {
+/// The password for logins, if there is one, and how ssh gets it.
+pub(super) struct PasswordPrompt(Option<Askpass>);
+
+impl PasswordPrompt {
     /// # Errors
-    /// The host is no destination for ssh, or its password cannot be passed on.
-    pub(super) fn of(
-        host: &str,
-        options: &'a [String],
-        settings: &LaunchSettings<'_>,
-    ) -> Result<Self, LaunchError> {
-        let to = Destination::of(host).map_err(|error| LaunchError::Input(error.to_string()))?;
+    /// The password cannot be passed on.
+    pub(super) fn begin(settings: &LaunchSettings<'_>) -> Result<Self, LaunchError> {
         let password = settings.login.password.clone();
         let askpass = password.map(|password| Askpass::begin(password, &settings.program)).transpose();
-        let askpass = askpass.map_err(|error| LaunchError::Tool(error.to_string()))?;
-        Ok(Self { to, options, askpass })
+        askpass.map(Self).map_err(|error| LaunchError::Tool(error.to_string()))
     }
 
     /// ssh without the remote command.
-    pub(super) fn command(&self, settings: &LaunchSettings<'_>) -> Command {
-        let mut command = command(&self.to, self.options, self.askpass.is_some(), settings);
-        if let Some(askpass) = &self.askpass {
+    pub(super) fn command(
+        &self,
+        to: &Destination,
+        options: &[String],
+        settings: &LaunchSettings<'_>,
+    ) -> Command {
+        let mut command = command(to, options, self.0.is_some(), settings);
+        if let Some(askpass) = &self.0 {
             askpass.equip(&mut command);
         }
         command
@@ -109,7 +102,7 @@ impl<'a> Login<'a> {
 
     /// Lets the started ssh have the password.
     pub(super) fn allow(&self, launched: &Launched) {
-        if let Some(askpass) = &self.askpass {
+        if let Some(askpass) = &self.0 {
             askpass.allow(launched.process.id());
         }
     }
@@ -146,7 +139,7 @@ fn command(to: &Destination, options: &[String], password: bool, settings: &Laun
 
 /// A destination for ssh.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Destination {
+pub(super) struct Destination {
     /// `host` or `user@host`, in ssh's form.
     name: String,
     /// The port, if given.
