@@ -26,6 +26,12 @@ pub fn was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
+/// Writes to standard output as far as somebody reads it: a reader that closed the pipe early is no error.
+pub fn put(bytes: &[u8]) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(bytes).and_then(|()| out.flush());
+}
+
 /// Writes to standard output; `next` says what to do if that fails. A reader that closed the pipe early is no error.
 pub fn print(text: &str, next: &str) -> Result<(), CommandError> {
     let mut out = std::io::stdout().lock();

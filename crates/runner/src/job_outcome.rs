@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use stats::SteadyOutcome;
 use store::Verdict;
 
+use crate::{RunOutcome, nothing};
+
 /// Results of a run of jobs.
 #[derive(Clone, Debug)]
 pub struct JobsOutcome {
@@ -21,6 +23,21 @@ pub struct JobsOutcome {
     pub cells: Vec<CellOutcome>,
     /// The disks under the jobs' files, over the whole run.
     pub disks: Vec<DiskUse>,
+}
+
+impl JobsOutcome {
+    /// The results of a run of this plan, kept in memory ([`RunOptions::keep_outcomes`](crate::RunOptions)), in plan
+    /// order.
+    pub fn of(plan: Plan, run: &RunOutcome, started: Timestamp, finished: Timestamp) -> Self {
+        let of = |cell: &Cell| {
+            let found = run.found.iter().find(|found| found.cell.index == cell.index);
+            found.cloned().unwrap_or_else(|| nothing(cell))
+        };
+        let cells = plan.cells.iter().map(of).collect();
+        // This host's disks say nothing about jobs that ran elsewhere.
+        let disks = if plan.fleet.is_some() { Vec::new() } else { run.disks.clone() };
+        Self { run: run.record.id.clone(), started, finished, cells, disks, plan }
+    }
 }
 
 /// Outcome of a cell: a job section, or one clone of it.
@@ -42,6 +59,15 @@ pub struct CellOutcome {
     pub limit: Option<stats::limit::Bottleneck>,
     /// What each host of a fleet did; empty where this host alone ran it.
     pub hosts: Vec<HostOutcome>,
+}
+
+impl CellOutcome {
+    /// What each host did, with its name in the fleet; without a fleet this host's part, without a name.
+    pub fn loads(&self) -> impl Iterator<Item = (Option<&str>, &StageResult)> {
+        let of_hosts = self.hosts.iter().map(|host| (Some(host.name.as_str()), &host.load));
+        let own = self.load.iter().filter(|_| self.hosts.is_empty()).map(|load| (None, load));
+        of_hosts.chain(own)
+    }
 }
 
 /// A host's part in a cell.

@@ -5,7 +5,6 @@ use std::fmt::Write;
 use engine::{LanePass, StageResult};
 use experiment::bare_host;
 use jiff::tz::TimeZone;
-use metrics::ErrorKind;
 use runner::{CellOutcome, JobsOutcome};
 use serde_json::{Map, Value, json};
 
@@ -90,21 +89,11 @@ impl Sums {
 impl<'a> SmallfileReport<'a> {
     /// The results of a run of the request's plan. `host` is the name of this host.
     pub fn of(request: &'a Request, outcome: &JobsOutcome, host: &str) -> Self {
-        let mut threads = Vec::new();
-        for cell in &outcome.cells {
-            let of = |host: &str, passes: &[LanePass]| {
-                passes.iter().map(|pass| Thread { host: host.to_owned(), pass: *pass }).collect::<Vec<_>>()
-            };
-            match (&cell.hosts[..], &cell.load) {
-                ([], Some(load)) => threads.extend(of(host, &load.passes)),
-                ([], None) => {}
-                (hosts, _) => {
-                    hosts
-                        .iter()
-                        .for_each(|host| threads.extend(of(bare_host(&host.name), &host.load.passes)));
-                }
-            }
-        }
+        let of = |(name, load): (Option<&str>, &StageResult)| {
+            let host = name.map_or(host, bare_host);
+            load.passes.iter().map(|pass| Thread { host: host.to_owned(), pass: *pass }).collect::<Vec<_>>()
+        };
+        let threads = outcome.cells.iter().flat_map(CellOutcome::loads).flat_map(of).collect();
         let failures = outcome.cells.iter().filter_map(|cell| cell.failure.as_ref());
         let failure = failures.map(|failure| failure.text.clone()).next();
         let errors = outcome.cells.iter().flat_map(errors).collect();
@@ -229,15 +218,9 @@ impl<'a> SmallfileReport<'a> {
 /// Lines about the errors of a cell.
 fn errors(cell: &CellOutcome) -> Vec<String> {
     let mut lines = Vec::new();
-    let samples = |load: &StageResult, host: &str| {
-        let line = |(kind, text): &(ErrorKind, String)| format!("{host}{kind}: {text}");
-        load.error_samples.iter().map(line).collect::<Vec<_>>()
-    };
-    match (&cell.hosts[..], &cell.load) {
-        ([], Some(load)) => lines.extend(samples(load, "")),
-        (hosts, _) => {
-            hosts.iter().for_each(|host| lines.extend(samples(&host.load, &format!("{}: ", host.name))));
-        }
+    for (host, load) in cell.loads() {
+        let host = host.map_or(String::new(), |name| format!("{name}: "));
+        lines.extend(load.error_samples.iter().map(|(kind, text)| format!("{host}{kind}: {text}")));
     }
     // A run that failed because of an operation has that one's text.
     if let Some(failure) = &cell.failure
@@ -250,7 +233,7 @@ fn errors(cell: &CellOutcome) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use metrics::Interval;
+    use metrics::{ErrorKind, Interval};
     use runner::nothing;
 
     use super::*;

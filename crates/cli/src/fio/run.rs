@@ -9,7 +9,7 @@ use clap::CommandFactory;
 use experiment::Plan;
 use fio::output::{self, FioReport, Formats};
 use jiff::tz::TimeZone;
-use runner::{Events, JobsOutcome, RunOptions, RunOutcome, nothing, timestamp};
+use runner::{Events, JobsOutcome, RunOptions, RunOutcome, timestamp};
 use targets::{HeldSecrets, ProcessEnvironment};
 
 use super::arguments::{FioArguments, FioInvocation};
@@ -22,6 +22,7 @@ use crate::interrupt::{self, Manner};
 use crate::live::{RunView, Show, WithoutNotes, line};
 use crate::messages::{Messages, terminal_width};
 use crate::run::output as output_of_run;
+use crate::stdout;
 
 /// Runs job files from start to end; returns the process's exit code.
 pub fn run(arguments: FioArguments, messages: &Messages) -> u8 {
@@ -86,7 +87,7 @@ fn carry_out(
             destination.write(output_of_run::of_run(&carried, width, &flags).as_bytes(), messages)
         }
         Some(formats) => {
-            let outcome = outcome(plan, &carried, started, finished);
+            let outcome = JobsOutcome::of(plan, &carried, started, finished);
             destination.write(&shaped(&outcome, &formats)?, messages)
         }
     };
@@ -125,23 +126,6 @@ fn observer(
     let formats = asked.formats.unwrap_or_default();
     let writer = StatusWriter::begin((plan, every, formats), destination, messages, view);
     Ok(Arc::new(writer.map_err(|error| CommandError::Failure(format!("--status-interval: {error}")))?))
-}
-
-/// The results, in plan order.
-fn outcome(
-    plan: Plan,
-    carried: &RunOutcome,
-    started: jiff::Timestamp,
-    finished: jiff::Timestamp,
-) -> JobsOutcome {
-    let of = |cell: &experiment::Cell| {
-        let found = carried.found.iter().find(|found| found.cell.index == cell.index);
-        found.cloned().unwrap_or_else(|| nothing(cell))
-    };
-    let cells = plan.cells.iter().map(of).collect();
-    // This host's disks say nothing about jobs that ran elsewhere.
-    let disks = if plan.fleet.is_some() { Vec::new() } else { carried.disks.clone() };
-    JobsOutcome { run: carried.record.id.clone(), started, finished, cells, disks, plan }
 }
 
 fn shaped(outcome: &JobsOutcome, formats: &Formats) -> Result<Vec<u8>, CommandError> {
@@ -193,9 +177,7 @@ impl Destination {
     /// Writes everything; returns the exit code.
     pub(super) fn write(&mut self, bytes: &[u8], messages: &Messages) -> Result<u8, CommandError> {
         let Some(file) = &mut self.0 else {
-            let mut out = std::io::stdout().lock();
-            // A reader that closed the pipe early is no error.
-            let _ = out.write_all(bytes).and_then(|()| out.flush());
+            stdout::put(bytes);
             return Ok(0);
         };
         if let Err(error) = file.write_all(bytes).and_then(|()| file.sync_all()) {
@@ -207,8 +189,7 @@ impl Destination {
 }
 
 fn print(text: &str) -> u8 {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    stdout::put(text.as_bytes());
     0
 }
 

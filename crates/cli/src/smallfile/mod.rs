@@ -1,19 +1,19 @@
 //! `manometer smallfile`: runs smallfile's command lines.
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use ::smallfile::output::{SmallfileReport, prelude};
 use ::smallfile::{Request, SmallfileContext};
 use clap::{Args, CommandFactory};
-use runner::{JobsOutcome, RunOptions, nothing, timestamp};
+use runner::{JobsOutcome, RunOptions, timestamp};
 use targets::ProcessEnvironment;
 
 use crate::exit::{self, CommandError};
 use crate::interrupt::{self, Manner};
 use crate::live::{RunView, Show, WithoutNotes, line};
 use crate::messages::Messages;
+use crate::stdout;
 
 /// Runs unchanged smallfile command lines and YAML files.
 ///
@@ -87,7 +87,7 @@ pub fn run(arguments: &SmallfileArguments, messages: &Messages) -> u8 {
 
 fn attempt(arguments: &[String], messages: &Messages) -> Result<u8, CommandError> {
     if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
-        print(&help());
+        stdout::put(help().as_bytes());
         return Ok(0);
     }
     let usage = |error: ::smallfile::ParameterError| CommandError::Usage(error.to_string());
@@ -111,7 +111,7 @@ fn attempt(arguments: &[String], messages: &Messages) -> Result<u8, CommandError
         // An unwritable name is reported before anything runs.
         std::fs::File::create(file).map_err(|error| not_written(file, &error))?;
     }
-    print(&prelude(&request));
+    stdout::put(prelude(&request).as_bytes());
     let show = if messages.bars().is_some() {
         Show::Line { newline_ns: None, line: line::line }
     } else {
@@ -127,20 +127,9 @@ fn attempt(arguments: &[String], messages: &Messages) -> Result<u8, CommandError
     };
     let started = timestamp::now();
     let carried = runner::run(plan.clone(), &options, view, &stop, Arc::new(ProcessEnvironment))?;
-    let cells = plan.cells.iter().map(|cell| {
-        let found = carried.found.iter().find(|found| found.cell.index == cell.index);
-        found.cloned().unwrap_or_else(|| nothing(cell))
-    });
-    let outcome = JobsOutcome {
-        run: carried.record.id.clone(),
-        started,
-        finished: timestamp::now(),
-        cells: cells.collect(),
-        disks: Vec::new(),
-        plan: plan.clone(),
-    };
+    let outcome = JobsOutcome::of(plan, &carried, started, timestamp::now());
     let report = SmallfileReport::of(&request, &outcome, &host);
-    print(&report.text());
+    stdout::put(report.text().as_bytes());
     report.errors().iter().for_each(|line| messages.error(line));
     let code = match exit::of_run(&carried, None, messages) {
         0 => u8::from(report.failed()),
@@ -167,12 +156,6 @@ fn text_of(file: &str) -> std::io::Result<String> {
         return Err(std::io::Error::other(format!("it has {size} bytes, which no list of parameters needs")));
     }
     std::fs::read_to_string(file)
-}
-
-fn print(text: &str) {
-    let mut out = std::io::stdout().lock();
-    // A reader that closed the pipe early is no error.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// The same page as `manometer help smallfile`.
