@@ -31,11 +31,6 @@ impl<'p> ServerSize<'p> {
         size.is_some() && self.latest.as_ref().map(|(size, _)| size.as_str()) != size
     }
 
-    /// Whether a command may have changed the server.
-    pub fn was_set(&self) -> bool {
-        self.latest.is_some()
-    }
-
     /// Brings the server to the cell's size; a size that failed is not tried again.
     ///
     /// # Errors
@@ -105,7 +100,7 @@ impl<'p> ServerSize<'p> {
 
     /// Runs `reset`, if a size was set; returns what failed. A stop request does not prevent it: it is clean-up.
     pub fn reset(&self, context: &Context) -> Option<String> {
-        if !self.was_set() || self.scale.reset.is_empty() {
+        if self.latest.is_none() || self.scale.reset.is_empty() {
             return None;
         }
         let timeout = Duration::from_millis(self.scale.timeout_ms);

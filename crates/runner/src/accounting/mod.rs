@@ -25,7 +25,7 @@ use crate::site::Site;
 /// Profiles of volumes that this run started, to be stopped at its end.
 pub type StartedProfiles = Mutex<Vec<Accounting>>;
 
-/// CallCounts that are watched during a measurement.
+/// Counters that are watched during a measurement.
 #[derive(Debug)]
 pub struct CallWatch<'a> {
     source: Source<'a>,
@@ -57,7 +57,7 @@ pub fn watch<'a>(context: &Context, cell: &'a Cell, site: &Site) -> Vec<CallWatc
     mount.into_iter().chain(server).collect()
 }
 
-/// What was counted since, in the measurement with this result. CallCounts that cannot be read are reported. Blocks.
+/// What was counted since, in the measurement with this result. Counters that cannot be read are reported. Blocks.
 pub fn counted(
     context: &Context,
     cell: &Cell,

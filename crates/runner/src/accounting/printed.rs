@@ -1,4 +1,4 @@
-//! CallCounts that commands print: those of Ceph's metadata servers, and the form that any command may print.
+//! Counters that commands print: those of Ceph's metadata servers, and the form that any command may print.
 
 use serde_json::Value;
 

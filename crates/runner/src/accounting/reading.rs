@@ -8,7 +8,7 @@ use store::{CallCounter, CallFigures, ProcedureCalls, ServerCalls, ServerFigures
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CounterReading(BTreeMap<(String, String), CallCounts>);
 
-/// CallCounts of a procedure of a server.
+/// The counters of a procedure of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CallCounts {
     /// Calls.
