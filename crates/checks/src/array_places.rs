@@ -44,8 +44,7 @@ impl SimulatedAddress {
 pub fn places(made: Targets) -> ArrayPlaces {
     let export = made.export.map(|export| (ArrayPlace::Export, (export, None)));
     let bucket = made.bucket.map(|access| {
-        let key =
-            AccessKey { id: access.access_key, secret: access.secret_key.reveal().to_owned(), token: None };
+        let key = AccessKey::from(&access);
         (ArrayPlace::Bucket, (access.bucket, Some(key)))
     });
     export.into_iter().chain(bucket).collect()

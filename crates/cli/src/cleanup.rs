@@ -184,12 +184,7 @@ impl Helper for Keys {
     }
 
     fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), PlaceError> {
-        let key = access.map(|access| AccessKey {
-            id: access.access_key.clone(),
-            secret: access.secret_key.reveal().to_owned(),
-            token: None,
-        });
-        Ok(self.removal.remove(place, key)?)
+        Ok(self.removal.remove(place, access.map(AccessKey::from))?)
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use provision::BucketAccess;
 use serde::{Deserialize, Serialize};
 
 /// A key pair: an S3 access key, or another protocol's credentials.
@@ -15,6 +16,13 @@ pub struct AccessKey {
     pub secret: String,
     /// The session token of temporary keys.
     pub token: Option<String>,
+}
+
+impl From<&BucketAccess> for AccessKey {
+    /// The key that an array made for a bucket.
+    fn from(access: &BucketAccess) -> Self {
+        Self { id: access.access_key.clone(), secret: access.secret_key.reveal().to_owned(), token: None }
+    }
 }
 
 impl fmt::Debug for AccessKey {

@@ -50,12 +50,7 @@ impl Helper for SentSecrets {
     }
 
     fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), PlaceError> {
-        let of_array = access.map(|access| AccessKey {
-            id: access.access_key.clone(),
-            secret: access.secret_key.reveal().to_owned(),
-            token: None,
-        });
-        let key = of_array.or_else(|| self.keys.get(&place.scheme).cloned());
+        let key = access.map(AccessKey::from).or_else(|| self.keys.get(&place.scheme).cloned());
         // Without one, the keys of the service's own account would be looked for.
         if key.is_none() && place.bucket().is_some() {
             return Err(NoKey(place.scheme.clone()).into());
