@@ -59,6 +59,8 @@ class Volume:
         self.ask("volume", "start", VOLUME)
         stack.callback(self.ask, "volume", "stop", VOLUME, "force")
         server = [f"--volfile-server={ADDRESS}", f"--volfile-id={VOLUME}", f"--log-file={directory}/mount.log"]
+        # The kernel asks for known names again after a second, on every brick: on a slow machine that is many LOOKUPs a create.
+        server += ["--entry-timeout=600", "--attribute-timeout=600"]
         run(["glusterfs", *server, str(self.mount)])
         stack.callback(run, ["umount", str(self.mount)])
 
