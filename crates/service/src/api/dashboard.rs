@@ -2,22 +2,13 @@
 //! shows comes from the API, with the token.
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
+use super::embedded::EmbeddedFile;
 use crate::problem::Problem;
-
-/// A file of the dashboard.
-struct EmbeddedFile {
-    /// Its path below `/`.
-    path: &'static str,
-    content: &'static [u8],
-    /// The same compressed by gzip, where that saves something.
-    gzip: Option<&'static [u8]>,
-}
 
 // `static FILES: &[EmbeddedFile]`, written by the build script; without the feature `dashboard`, a single short page.
 include!(concat!(env!("OUT_DIR"), "/dashboard.rs"));
@@ -64,8 +55,7 @@ fn answer(file: Option<&'static EmbeddedFile>, request: &HeaderMap) -> Response 
         return Problem::new(StatusCode::NOT_FOUND, "no-such-page", "there is nothing at this path")
             .into_response();
     };
-    let compressed = file.gzip.filter(|_| takes_gzip(request));
-    let mut response = Response::new(Body::from(compressed.unwrap_or(file.content)));
+    let mut response = file.answer(request);
     let (caching, policy, framing) = match file.path {
         path if path.starts_with("assets/") => (IMMUTABLE, PAGE_POLICY, "DENY"),
         FRAME => (CHECKED, FRAME_POLICY, "SAMEORIGIN"),
@@ -73,41 +63,14 @@ fn answer(file: Option<&'static EmbeddedFile>, request: &HeaderMap) -> Response 
     };
     let headers = response.headers_mut();
     for (name, value) in [
-        (header::CONTENT_TYPE, media_type(file.path)),
         (header::CACHE_CONTROL, caching),
         (header::CONTENT_SECURITY_POLICY, policy),
         (header::X_FRAME_OPTIONS, framing),
-        (header::VARY, "accept-encoding"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    if compressed.is_some() {
-        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
     response
-}
-
-/// Whether gzip is among the accepted encodings, and not excluded by `q=0`.
-fn takes_gzip(headers: &HeaderMap) -> bool {
-    let accepted =
-        headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    accepted.split(',').any(|encoding| {
-        let mut parts = encoding.split(';').map(str::trim);
-        let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
-        let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f64>().ok());
-        named && weight.unwrap_or(1.0) > 0.0
-    })
-}
-
-fn media_type(path: &str) -> &'static str {
-    match path.rsplit('.').next() {
-        Some("html") => "text/html; charset=utf-8",
-        Some("js") => "text/javascript; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        Some("svg") => "image/svg+xml",
-        _ => "application/octet-stream",
-    }
 }
 
 #[cfg(test)]
@@ -115,20 +78,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gzip_is_sent_to_whoever_takes_it() {
-        for (accepted, takes) in
-            [("gzip", true), ("br, GZIP;q=0.5", true), ("gzip;q=0", false), ("br", false), ("", false)]
-        {
-            let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, accepted.parse().unwrap())]);
-            assert_eq!(takes_gzip(&headers), takes, "{accepted}");
-        }
-    }
-
-    #[test]
-    fn every_file_has_a_media_type() {
+    fn every_file_can_be_served() {
         assert!(find("index.html").is_some());
-        for file in FILES {
-            assert_ne!(media_type(file.path), "application/octet-stream", "{}", file.path);
-        }
+        super::super::embedded::check(FILES);
     }
 }

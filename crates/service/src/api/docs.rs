@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Path, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::extract::Path;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use utoipa_swagger_ui::{Config, Url};
+use serde_json::json;
 
+use super::embedded::EmbeddedFile;
 use crate::problem::Problem;
 
 /// A document that Swagger UI offers.
@@ -26,17 +27,23 @@ pub(crate) struct ApiDocument {
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                            connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+// `static FILES: &[EmbeddedFile]`, written by the build script.
+include!(concat!(env!("OUT_DIR"), "/swagger_ui.rs"));
+
 /// The documents and the pages that show them.
 pub(crate) fn router(documents: Vec<ApiDocument>) -> Router {
-    let urls: Vec<Url<'_>> =
-        documents.iter().map(|document| Url::new(document.name, document.path)).collect();
-    // By default, Swagger UI would send the document to a validator on the internet.
-    let config = Config::new(urls).validator_url("none").persist_authorization(false);
+    let initializer: Arc<str> = initializer(&documents).into();
+    let start = async move || {
+        with_policy(([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], initializer.to_string()))
+    };
     let pages = Router::new()
         .route("/docs", get(async || Redirect::permanent("/docs/")))
-        .route("/docs/", get(async |config| page(config, "")))
-        .route("/docs/{*file}", get(async |config, Path(file): Path<String>| page(config, &file)))
-        .with_state(Arc::new(config));
+        .route("/docs/", get(async |headers: HeaderMap| page("index.html", &headers)))
+        .route("/docs/swagger-initializer.js", get(start))
+        .route(
+            "/docs/{*file}",
+            get(async |Path(file): Path<String>, headers: HeaderMap| page(&file, &headers)),
+        );
     documents.into_iter().fold(pages, |router, document| {
         let json: Arc<str> = document.json.into();
         let answer = async move || ([(header::CONTENT_TYPE, "application/json")], json.to_string());
@@ -44,19 +51,45 @@ pub(crate) fn router(documents: Vec<ApiDocument>) -> Router {
     })
 }
 
+/// The script with which Swagger UI's page starts: which documents it offers, and the layout that offers several.
+fn initializer(documents: &[ApiDocument]) -> String {
+    let urls: Vec<_> =
+        documents.iter().map(|document| json!({ "name": document.name, "url": document.path })).collect();
+    // By default, Swagger UI would send the document to a validator on the internet.
+    let settings = json!({
+        "dom_id": "#swagger-ui",
+        "urls": urls,
+        "deepLinking": true,
+        "validatorUrl": "none",
+        "persistAuthorization": false,
+        "layout": "StandaloneLayout",
+    });
+    format!(
+        "window.onload = () => {{\n  window.ui = SwaggerUIBundle({{\n    ...{settings:#},\n    \
+         presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],\n    \
+         plugins: [SwaggerUIBundle.plugins.DownloadUrl],\n  }});\n}};\n"
+    )
+}
+
 /// A file of Swagger UI.
-fn page(State(config): State<Arc<Config<'static>>>, file: &str) -> Response {
-    match utoipa_swagger_ui::serve(file, config) {
-        Ok(Some(found)) => {
-            let kind = HeaderValue::from_str(&found.content_type);
-            let headers = [
-                (header::CONTENT_TYPE, kind.unwrap_or(HeaderValue::from_static("application/octet-stream"))),
-                (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY)),
-            ];
-            (headers, found.bytes.into_owned()).into_response()
-        }
-        Ok(None) => Problem::new(StatusCode::NOT_FOUND, "no-such-page", "there is nothing at this path")
+fn page(path: &str, request: &HeaderMap) -> Response {
+    match FILES.iter().find(|file| file.path == path) {
+        Some(file) => with_policy(file.answer(request)),
+        None => Problem::new(StatusCode::NOT_FOUND, "no-such-page", "there is nothing at this path")
             .into_response(),
-        Err(error) => Problem::internal(error).into_response(),
+    }
+}
+
+fn with_policy(answer: impl IntoResponse) -> Response {
+    ([(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY))], answer).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_can_be_served() {
+        super::super::embedded::check(FILES);
     }
 }

@@ -9,6 +9,7 @@ mod compare;
 mod dashboard;
 mod docs;
 mod document;
+mod embedded;
 mod events;
 mod experiments;
 mod exposed;
