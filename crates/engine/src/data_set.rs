@@ -18,9 +18,10 @@ pub enum DataShape {
         /// Size of an object.
         object_bytes: u64,
     },
-    /// One block device, or one file used like one: it exists, and is neither created nor removed.
+    /// One block device, or one file used like one: it exists, and is neither created nor removed. Hosts that share it
+    /// have a slice each.
     Device {
-        /// Size of the used part.
+        /// Size of the used part, or of a slice.
         bytes: u64,
     },
 }
@@ -120,14 +121,13 @@ impl DataSet {
         DataSet { shape, extents, own_sizes: false }
     }
 
-    /// Complete files or objects numbered from 0. A device counts as one, whatever `items` says.
+    /// Complete files or objects numbered from 0; slices of a device are numbered, too.
     pub fn laid_out(shape: DataShape, items: u64) -> Self {
         DataSet::laid_out_from(shape, 0, items)
     }
 
-    /// Complete files or objects numbered from `first`. A device counts as one with number 0, whatever `items` says.
+    /// Complete files or objects numbered from `first`; for a device, the slices that hosts share it by.
     pub fn laid_out_from(shape: DataShape, first: u64, items: u64) -> Self {
-        let (first, items) = if matches!(shape, DataShape::Device { .. }) { (0, 1) } else { (first, items) };
         DataSet::new(shape, vec![Extent { first, existing: items, complete: items, ..Extent::default() }])
     }
 

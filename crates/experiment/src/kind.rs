@@ -17,6 +17,8 @@ pub enum UrlForm {
     HostAndPort,
     /// `scheme://host[:port]`.
     Host,
+    /// `scheme://[user@]host[:port]/target/number`: a logical unit. The user has no password here.
+    LogicalUnit,
     /// `scheme://bucket?endpoint=http…`: a name, with the service in the query.
     Bucket,
     /// `scheme:`, with nothing but a query.

@@ -196,6 +196,14 @@ impl TargetOptions {
         }
     }
 
+    /// A duration in nanoseconds.
+    pub fn span_ns(&self, name: &str) -> Option<u64> {
+        match self.0.get(name)? {
+            OptionValue::Span(span) => Some(span.nanos()),
+            _ => None,
+        }
+    }
+
     /// A share's value, from 0 to 1.
     pub fn share(&self, name: &str) -> Option<f64> {
         match self.0.get(name)? {

@@ -59,7 +59,7 @@ impl TargetUrl {
         let after = place.strip_prefix("//");
         let (authority, path) =
             after.map_or(("", ""), |after| after.split_at(after.find('/').unwrap_or(after.len())));
-        without_secrets(authority, query)?;
+        without_secrets(kind, authority, query)?;
         form(kind, url, place, (authority, path))?;
         let mut own = Self {
             kind,
@@ -115,9 +115,14 @@ impl TargetUrl {
         self.kind
     }
 
-    /// Host and port, or the bucket; empty if there is none.
+    /// Host and port, or the bucket; empty if there is none. A user is not part of it.
     pub fn authority(&self) -> &str {
-        &self.authority
+        self.authority.rsplit_once('@').map_or(&*self.authority, |(_, host)| host)
+    }
+
+    /// The user, where the form of the kind's URLs has one and it is given.
+    pub fn user(&self) -> Option<&str> {
+        self.authority.rsplit_once('@').map(|(user, _)| user)
     }
 
     /// The part from the first `/` on, decoded; empty if there is none.
@@ -136,13 +141,26 @@ impl TargetUrl {
     }
 }
 
-/// Rejects secrets: plans are stored with the results and must contain neither passwords nor keys.
-fn without_secrets(authority: &str, query: &str) -> Result<(), TextFault> {
-    if authority.contains('@') {
-        return Err(TextFault::new(
-            "a URL must hold no user and no password: plans are stored with the results",
-            "remove what stands before the @; S3 keys are read from the environment or from credentials_file",
-        ));
+/// Rejects secrets: plans are stored with the results and must contain neither passwords nor keys. Only a logical unit
+/// has a user, without a password: libiscsi writes one behind `%`, others behind `:`.
+fn without_secrets(kind: &TargetKind, authority: &str, query: &str) -> Result<(), TextFault> {
+    if let Some((user, _)) = authority.rsplit_once('@') {
+        if kind.form != UrlForm::LogicalUnit {
+            return Err(TextFault::new(
+                "a URL must hold no user and no password: plans are stored with the results",
+                "remove what stands before the @; S3 keys are read from the environment or from credentials_file",
+            ));
+        }
+        if user.contains(['%', ':', '@']) {
+            return Err(TextFault::new(
+                "a URL must hold no password: plans are stored with the results",
+                "leave only the user before the @; the secret is read from the environment or from credentials_file",
+            ));
+        }
+        if user.is_empty() {
+            let text = "no user stands before the @";
+            return Err(TextFault::new(text, format!("write {}", kind.example)));
+        }
     }
     let secret = |pair: &str| {
         let name = pair.split('=').next().unwrap_or("").to_ascii_lowercase();
@@ -176,6 +194,16 @@ fn form(kind: &TargetKind, url: &str, place: &str, (authority, path): (&str, &st
         )),
         UrlForm::HostAndPath | UrlForm::Host if authority.is_empty() => wrong(format!("{url:?} has no host")),
         UrlForm::HostAndPath if path.is_empty() => wrong(format!("{url:?} has no export")),
+        UrlForm::LogicalUnit => {
+            let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+            let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            match path.strip_prefix('/').unwrap_or("").split_once('/') {
+                _ if host.is_empty() => wrong(format!("{url:?} has no host")),
+                _ if path.len() <= 1 => wrong(format!("{url:?} names no target behind the host")),
+                Some((name, unit)) if !name.is_empty() && number(unit) => Ok(()),
+                _ => wrong(format!("{url:?} has no number of a logical unit (LUN) behind the target")),
+            }
+        }
         UrlForm::HostAndPort => {
             let right = |(host, port): (&str, &str)| {
                 !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)

@@ -58,6 +58,11 @@ pub struct HostShare {
 impl HostShare {
     /// All of it.
     pub const WHOLE: HostShare = HostShare { index: 0, of: 1, sharing: Sharing::Own };
+
+    /// How many hosts share the data; 1 when each has its own.
+    pub fn parts(&self) -> u32 {
+        if self.sharing == Sharing::Own { 1 } else { self.of.max(1) }
+    }
 }
 
 /// What the coordinator must know about an opened target.

@@ -128,6 +128,7 @@ impl HostExecutor for LocalExecutor {
         let context = OpenContext {
             run,
             place,
+            parts: opening.part.parts(),
             destroy: opening.destroy.clone(),
             cleared: self.cleared.clone(),
             secrets,

@@ -286,7 +286,9 @@ fn one_target(requests: &OpenRequests<'_>, cell: &Cell, site: SiteId, depth: Dep
             Err(_) => {}
         }
     }
-    let device = targets::kind_of(&cell.target.url).is_some_and(|kind| kind.device);
+    // Without checks, whether a remote device may be overwritten is left to the cells, too: nothing is contacted.
+    let device = targets::kind_of(&cell.target.url)
+        .is_some_and(|kind| kind.device && (!kind.remote || depth != Depth::Written));
     // Job files are checked when they are laid out, and the outcome is the job's own result.
     if device || (depth != Depth::Written && cell.workload.stream().is_none()) {
         for (member, answer) in host_group.act(&open, site, &Act::Look) {

@@ -396,7 +396,7 @@ fn directories_are_there(named: &NamedFiles) -> Result<(), TargetError> {
 }
 
 /// The sizes of all blocks that the job may use.
-fn sizes_of(job: &Job, cell: &Cell) -> Vec<u64> {
+pub(super) fn sizes_of(job: &Job, cell: &Cell) -> Vec<u64> {
     let sizes = &job.block_sizes.sizes;
     let directions =
         [(OpKind::Read, &sizes.read), (OpKind::Write, &sizes.write), (OpKind::Trim, &sizes.trim)];

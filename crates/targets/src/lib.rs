@@ -15,6 +15,9 @@ mod file_job;
 mod file_kinds;
 mod file_pass;
 mod hosts;
+mod iscsi;
+mod iscsi_secrets;
+mod iscsi_unit;
 mod job;
 mod journaled_place;
 mod local_place;
@@ -78,7 +81,10 @@ pub struct OpenContext {
     pub run: Run,
     /// The run whose id names the place. If it is not `run`, the place belongs to another process and is never removed.
     pub place: RunId,
-    /// Devices and files that may be overwritten even if they hold data.
+    /// Hosts that share the target's data, with numbers from 0; 1 when each has its own. A device is divided into as many
+    /// slices.
+    pub parts: u32,
+    /// Devices and files that may be overwritten even if they hold data: paths, or URLs of remote ones.
     pub destroy: Vec<PathBuf>,
     /// Regular files that this run has already cleared for overwriting.
     pub cleared: ClearedFiles,
@@ -136,6 +142,7 @@ pub static PROTOCOLS: &[&dyn Protocol] = &[
     &file::DEVICES,
     &nfs::Nfs,
     &s3::S3,
+    &iscsi::Iscsi,
     &memcached::Memcached,
     &net::Tcp,
     &null::Null,

@@ -22,6 +22,14 @@ fn urls_come_apart() {
         ("null:", "null", "", "", vec![]),
         ("sim:?drift=1%&noise=5%25", "sim", "", "", vec![pair("drift", "1%"), pair("noise", "5%")]),
         ("sim:", "sim", "", "", vec![]),
+        ("iscsi://h/iqn.2026-01.a:b/1", "iscsi", "h", "/iqn.2026-01.a:b/1", vec![]),
+        (
+            "iscsi://me@[::1]:3261/iqn.2026-01.a:b/255?sessions=2",
+            "iscsi",
+            "[::1]:3261",
+            "/iqn.2026-01.a:b/255",
+            vec![pair("sessions", "2")],
+        ),
     ] {
         let url = TargetUrl::parse(targets::kinds(), text).unwrap();
         assert_eq!(url.kind().scheme, scheme, "{text}");
@@ -29,6 +37,9 @@ fn urls_come_apart() {
     }
     let url = TargetUrl::parse(targets::kinds(), "s3://b?endpoint=https://h:9000&region=eu-1").unwrap();
     assert_eq!(url.endpoint(), Some("https://h:9000"));
+    assert_eq!(url.user(), None);
+    let unit = TargetUrl::parse(targets::kinds(), "iscsi://me@h/iqn.2026-01.a:b/1").unwrap();
+    assert_eq!(unit.user(), Some("me"));
 }
 
 #[test]
@@ -49,6 +60,11 @@ fn what_is_wrong_is_said_with_what_to_write() {
         ("sim://host?latency=1ms", "nothing stands before the question mark", "write sim:?latency=1ms"),
         ("sim:?latency", "has no value", "write name=value"),
         ("sim:?seed=1&seed=2", "\"seed\" is given twice", "give it once"),
+        ("iscsi:///iqn.2026-01.a:b/1", "has no host", "write iscsi://portal/"),
+        ("iscsi://h", "names no target behind the host", "write iscsi://portal/"),
+        ("iscsi://h/iqn.2026-01.a:b", "has no number of a logical unit", "write iscsi://portal/"),
+        ("iscsi://h/iqn.2026-01.a:b/one", "has no number of a logical unit", "write iscsi://portal/"),
+        ("iscsi://@h/iqn.2026-01.a:b/1", "no user stands before the @", "write iscsi://portal/"),
         ("file:///a%00b", "makes no text", "write the character itself"),
         ("file:///a%ffb", "makes no text", "write the character itself"),
     ] {
@@ -61,6 +77,15 @@ fn what_is_wrong_is_said_with_what_to_write() {
         assert!(fault.text.contains("no user and no password"), "{fault:?}");
         assert!(!format!("{fault:?}").contains("hunter2"));
     }
+    for text in [
+        "iscsi://me%hunter2@h/iqn.2026-01.a:b/1",
+        "iscsi://me:hunter2@h/iqn.2026-01.a:b/1",
+        "iscsi://h/iqn.2026-01.a:b/1?target_password=hunter2",
+    ] {
+        let fault = TargetUrl::parse(targets::kinds(), text).unwrap_err();
+        assert!(fault.text.contains("must hold no "), "{fault:?}");
+        assert!(!format!("{fault:?}").contains("hunter2"));
+    }
 }
 
 #[test]
@@ -71,6 +96,7 @@ fn every_protocol_has_a_scheme_of_its_own_and_a_right_example() {
         let example = kind.example.replace(":port", ":9000");
         let url = TargetUrl::parse(kinds, &example).unwrap();
         assert!(std::ptr::eq(url.kind(), *kind), "{example}");
-        assert_eq!(kind.device, kind.device && kind.page_cache && !kind.own_place);
+        // What is used as a whole has no place of the run's own, and only a local device a page cache.
+        assert!(!kind.device || !kind.own_place && kind.page_cache != kind.remote, "{example}");
     }
 }

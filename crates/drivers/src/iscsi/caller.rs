@@ -62,6 +62,10 @@ impl Caller {
         self.window = window;
     }
 
+    pub(super) fn agreed(&self) -> Operational {
+        self.agreed
+    }
+
     pub(super) fn set_stat_sn(&mut self, exp_stat_sn: u32) {
         self.exp_stat_sn = exp_stat_sn;
     }

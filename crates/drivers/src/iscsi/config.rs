@@ -33,6 +33,8 @@ pub struct IscsiConfig {
     pub sessions: u32,
     /// Operational parameters.
     pub offer: Offer,
+    /// Bytes of a slice, when hosts share the unit: objects of operations are numbers of slices. 0: there is one, the unit.
+    pub slice_bytes: u64,
     /// Every write is on the medium before it is acknowledged (FUA).
     pub stable: bool,
     /// Time without any PDU after which the target is pinged (NOP-Out), and within which it must reply; `None`: never.
@@ -53,6 +55,7 @@ impl IscsiConfig {
             target_secret: None,
             sessions: 1,
             offer: Offer::default(),
+            slice_bytes: 0,
             stable: false,
             keepalive: Some(KEEPALIVE),
         }
@@ -64,6 +67,11 @@ impl IscsiConfig {
             Some(address) => SocketAddr::new(address.ip, address.port.unwrap_or(self.portal.port())),
             None => self.portal,
         }
+    }
+
+    /// The unit's URL, without a user and options.
+    pub fn url(&self) -> String {
+        format!("iscsi://{}/{}/{}", self.portal(0), self.target, self.lun)
     }
 
     /// Target and unit for messages.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use metrics::ErrorKind;
 use reactor::{BackendChoice, Reactor};
 use wire::iscsi::{
-    BlockLimits, Lun, ScsiRequest, StandardInquiry, TextKeys, UnitCapacity, luns, unit_serial,
+    BlockLimits, Lun, Operational, ScsiRequest, StandardInquiry, TextKeys, UnitCapacity, luns, unit_serial,
 };
 
 use super::caller::Caller;
@@ -24,6 +24,8 @@ const SERIAL_PAGE: u8 = 0x80;
 const LUNS_BYTES: u32 = 16 << 10;
 /// Bytes read by one command.
 const READ_BYTES: u64 = 256 << 10;
+/// Targets that a message lists.
+const OFFERED_MAX: usize = 8;
 
 /// A target that a portal lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +96,9 @@ impl Asked<'_> {
         request: ScsiRequest,
         bytes: u32,
     ) -> Result<Result<Vec<u8>, Outcome>, DriverError> {
-        let lun = Lun::of(self.config.lun).unwrap_or_default();
+        // The list of units is asked of unit 0, which every target has (SPC-5, 6.33): ours may not be there.
+        let number = if matches!(request, ScsiRequest::ReportLuns { .. }) { 0 } else { self.config.lun };
+        let lun = Lun::of(number).unwrap_or_default();
         self.caller.command(lun.0, request, bytes).await
     }
 
@@ -220,16 +224,25 @@ impl IscsiDriver {
         self.control(false, limit, facts)
     }
 
-    /// Reads `len` bytes from the unit's beginning. Neither the login nor a command may take longer than `limit`.
+    /// What the unit says about itself, and what both sides agreed on in a login.
+    ///
+    /// # Errors
+    /// As [`Self::unit`].
+    pub fn look(&self, limit: Duration) -> Result<(UnitFacts, Operational), DriverError> {
+        self.control(false, limit, |control| Ok((facts(control)?, control.caller.agreed())))
+    }
+
+    /// Reads at most `len` bytes of the unit from `at` on. Neither the login nor a command may take longer than `limit`.
     /// Blocks.
     ///
     /// # Errors
     /// As [`Self::unit`]; it cannot be read.
-    pub fn beginning(&self, len: u32, limit: Duration) -> Result<Vec<u8>, DriverError> {
+    pub fn bytes_at(&self, at: u64, len: u32, limit: Duration) -> Result<Vec<u8>, DriverError> {
         self.control(false, limit, |control| {
             let unit = facts(control)?;
-            let mut data = vec![0; u64::from(len).min(unit.capacity.bytes()) as usize];
-            control.ask(async |asked: &mut Asked<'_>| asked.read(&unit, &mut data, 0).await)?;
+            let there = unit.capacity.bytes().saturating_sub(at);
+            let mut data = vec![0; u64::from(len).min(there) as usize];
+            control.ask(async |asked: &mut Asked<'_>| asked.read(&unit, &mut data, at).await)?;
             Ok(data)
         })
     }
@@ -242,12 +255,28 @@ impl IscsiDriver {
     pub fn allow_writing(&self, destroy: bool, limit: Duration) -> Result<(), DriverError> {
         let found = if destroy { None } else { self.control(false, limit, recognised)? };
         if let Some(name) = found {
-            let text =
-                format!("{} carries {name}: nothing was written; name it to --destroy", self.config.label());
+            let text = format!(
+                "{} carries {name}: nothing was written; to overwrite it anyway, give --destroy {}",
+                self.config.label(),
+                self.config.url()
+            );
             return Err(DriverError::new(ErrorKind::Rejected, text));
         }
         self.writable.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Adds to the error about a target that the portal does not have those that it has.
+    fn with_offer(&self, error: DriverError, limit: Duration) -> DriverError {
+        let Ok(targets) = self.targets(limit) else { return error };
+        let names: Vec<&str> = targets.iter().take(OFFERED_MAX).map(|target| &*target.name).collect();
+        let more = targets.len().saturating_sub(OFFERED_MAX);
+        let offer = match (&names[..], more) {
+            ([], _) => "the portal offers this initiator no target".to_owned(),
+            (names, 0) => format!("the portal offers {}", names.join(", ")),
+            (names, more) => format!("the portal offers {} and {more} more", names.join(", ")),
+        };
+        DriverError::new(error.kind, format!("{}; {offer}", error.detail))
     }
 
     fn control<T>(
@@ -262,7 +291,13 @@ impl IscsiDriver {
         let config = &*self.config;
         let way = Way::of(config, 0);
         let end_ns = after(&reactor, limit);
-        let caller = reactor.block_on(establish(&reactor, config, &way, discovery, end_ns))?;
+        let caller = match reactor.block_on(establish(&reactor, config, &way, discovery, end_ns)) {
+            Ok(caller) => caller,
+            Err(error) if error.kind == ErrorKind::NotFound && !discovery => {
+                return Err(self.with_offer(error, limit));
+            }
+            Err(error) => return Err(error),
+        };
         let mut control = Control { reactor, caller, config, limit };
         let outcome = work(&mut control);
         let Control { reactor, mut caller, .. } = control;

@@ -151,6 +151,10 @@ async fn log_in(
 fn refused(config: &IscsiConfig, portal: SocketAddr, failure: &LoginFailure) -> DriverError {
     let user = config.secret.as_ref().map(|secret| format!(" as {}", secret.name)).unwrap_or_default();
     let (kind, next) = match failure {
+        // A target that knows no secret of its own refuses as one that refuses ours.
+        LoginFailure::Refused(LoginStatus::AUTHENTICATION) if config.target_secret.is_some() => {
+            (ErrorKind::AccessDenied, "check the names and secrets for mutual CHAP on both sides")
+        }
         LoginFailure::Refused(LoginStatus::AUTHENTICATION) => {
             (ErrorKind::AccessDenied, "check the name and the secret for CHAP")
         }
@@ -161,9 +165,7 @@ fn refused(config: &IscsiConfig, portal: SocketAddr, failure: &LoginFailure) -> 
         LoginFailure::Refused(LoginStatus::FORBIDDEN) => {
             (ErrorKind::AccessDenied, "allow this initiator on the target, or give another name (initiator)")
         }
-        LoginFailure::Refused(LoginStatus::NOT_FOUND) => {
-            (ErrorKind::NotFound, "check the target's name: iscsi-ls or iscsiadm lists those of the portal")
-        }
+        LoginFailure::Refused(LoginStatus::NOT_FOUND) => (ErrorKind::NotFound, "check the target's name"),
         LoginFailure::Refused(status) if status.0 >> 8 == 3 => (ErrorKind::Busy, "try again later"),
         LoginFailure::Refused(_) | LoginFailure::Negotiation(_) => {
             (ErrorKind::Rejected, "check the target's configuration")

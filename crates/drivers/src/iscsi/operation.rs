@@ -127,7 +127,8 @@ impl<'a> Operation<'a> {
             return Err(Fault::before(ErrorKind::Rejected, "the unit cannot unmap blocks (LBPME is 0)"));
         }
         let block_bytes = u64::from(unit.capacity.block_bytes);
-        let (mut block, end) = (self.op.offset / block_bytes, (self.op.offset + self.op.len) / block_bytes);
+        let start = self.start();
+        let (mut block, end) = (start / block_bytes, (start + self.op.len) / block_bytes);
         let most = match unit.limits.unmap_blocks {
             0 => u32::MAX,
             most => most,
@@ -147,16 +148,22 @@ impl<'a> Operation<'a> {
         self.command(ScsiRequest::SynchronizeCache { block: 0, blocks: 0 }, Data::None).await
     }
 
+    /// Where the operation begins on the unit, in bytes; far behind its end when no unit is so large.
+    #[inline]
+    fn start(&self) -> u64 {
+        self.op.object.saturating_mul(self.session.slice_bytes).saturating_add(self.op.offset)
+    }
+
     #[inline]
     fn check_range(&self) -> Result<(), Fault> {
         let capacity = &self.session.unit.capacity;
         let (block, bytes) = (u64::from(capacity.block_bytes), capacity.bytes());
-        let Op { offset, len, .. } = *self.op;
-        if offset % block != 0 || len % block != 0 {
+        let (start, len) = (self.start(), self.op.len);
+        if start % block != 0 || len % block != 0 {
             let text = format!("the unit has blocks of {block} bytes: use multiples of that");
             return Err(Fault::before(ErrorKind::Rejected, text));
         }
-        if offset.checked_add(len).is_none_or(|end| end > bytes) {
+        if start.checked_add(len).is_none_or(|end| end > bytes) {
             return Err(Fault::before(ErrorKind::Length, format!("the unit ends at {bytes}")));
         }
         Ok(())
@@ -188,7 +195,7 @@ impl<'a> Operation<'a> {
     #[inline]
     fn blocks(&self, piece: Piece) -> (u64, u32) {
         let block = u64::from(self.session.unit.capacity.block_bytes);
-        ((self.op.offset + piece.at) / block, piece.len / block as u32)
+        ((self.start() + piece.at) / block, piece.len / block as u32)
     }
 
     /// Runs a command to its end, repeating it when the unit asks for that.

@@ -29,6 +29,8 @@ pub struct IscsiSession {
     pub(super) blocks: Vec<RefCell<Vec<u8>>>,
     pub(super) unit: UnitFacts,
     pub(super) stable: bool,
+    /// Bytes of a slice; 0: the unit is not divided.
+    pub(super) slice_bytes: u64,
     /// The unit's content was checked.
     pub(super) writable: bool,
     pub(super) deadlines: Rc<Deadlines>,
@@ -84,6 +86,7 @@ impl IscsiSession {
             blocks: (0..lanes).map(|_| RefCell::default()).collect(),
             unit,
             stable: config.stable,
+            slice_bytes: config.slice_bytes,
             writable,
             deadlines,
             _watching: watching,

@@ -125,7 +125,7 @@ fn what_a_unit_holds_is_not_overwritten_unasked() {
         assert_eq!(error.kind, ErrorKind::Rejected, "{error}");
         assert!(error.detail.contains(name) && error.detail.contains("--destroy"), "{error}");
         write(&driver).unwrap_err();
-        assert_eq!(driver.beginning(4, LIMIT).unwrap() == b"XFSB", at == 0);
+        assert_eq!(driver.bytes_at(0, 4, LIMIT).unwrap() == b"XFSB", at == 0);
         target.data.lock().unwrap().fill(0);
     }
     driver.allow_writing(false, LIMIT).unwrap();

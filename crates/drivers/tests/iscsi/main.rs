@@ -187,6 +187,30 @@ fn other_operations_are_their_commands() {
     target.check();
 }
 
+/// Hosts that share a unit have a slice each: a block of one is nowhere but in it.
+#[test]
+fn slices_lie_one_behind_the_other() {
+    let target = Target::start(Script::default());
+    let sliced = IscsiConfig { slice_bytes: 1 << 20, ..config(&target) };
+    on(BackendChoice::Auto, sliced, &context(Sink::Buffer), async |_, session| {
+        let of = |kind, object, offset| Op { object, ..op(kind, offset, 4096) };
+        for object in 0..4 {
+            session.perform(&of(OpKind::Write, object, 8192)).await.unwrap();
+        }
+        session.perform(&of(OpKind::Read, 3, 8192)).await.unwrap();
+        session.perform(&of(OpKind::Trim, 2, 8192)).await.unwrap();
+        for object in [4, u64::MAX] {
+            let error = session.perform(&of(OpKind::Write, object, 0)).await.unwrap_err();
+            assert!(matches!(error.kind, ErrorKind::Length | ErrorKind::Rejected), "{error}");
+        }
+    });
+    let unit = target.data.lock().unwrap();
+    let written: Vec<usize> = (0..UNIT_BYTES / 4096)
+        .filter(|block| unit[block * 4096..(block + 1) * 4096].iter().any(|byte| *byte > 0))
+        .collect();
+    assert_eq!(written, [2, 256 + 2, 3 * 256 + 2]);
+}
+
 /// The hot path does not allocate: once its buffers are warm, an operation takes no memory from the allocator.
 #[test]
 fn warm_operations_allocate_nothing() {

@@ -1,6 +1,9 @@
 //! A scripted iSCSI target with one unit, LUN 1: correct, or wrong in one way.
 
+// Other tests use this file by its path, from where the modules would be looked for elsewhere.
+#[path = "target/login.rs"]
 mod login;
+#[path = "target/writes.rs"]
 mod writes;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -92,7 +95,8 @@ struct Peer {
 
 impl Peer {
     fn new(target: Arc<Target>, stream: TcpStream, number: usize) -> Self {
-        let faulty = target.script.fault != Fault::None && (number == 1 || target.script.always);
+        let script = &target.script;
+        let faulty = script.fault != Fault::None && (number == 1 || script.always || script.anywhere);
         Self {
             stream: BufReader::new(stream),
             faulty,
@@ -292,6 +296,12 @@ impl Peer {
                 };
                 self.give(&command, &capacity.encode(), None);
             }
+            // Like tgt, it lists its units to whoever asks one that there is, or unit 0.
+            ScsiRequest::ReportLuns { .. } if !there && command.lun != 0 => {
+                let sense =
+                    Sense { key: SenseKey::ILLEGAL_REQUEST, code: 0x25, qualifier: 0, information: None };
+                self.end(&command, ScsiStatus::CHECK_CONDITION, Some(sense), 0);
+            }
             ScsiRequest::ReportLuns { .. } => {
                 let mut list = 16_u32.to_be_bytes().to_vec();
                 list.extend([0; 4]);
@@ -306,7 +316,8 @@ impl Peer {
                     self.end(&command, status, sense, 0);
                     return true;
                 }
-                if std::mem::take(&mut self.faulty) {
+                let went_wrong = std::mem::replace(&mut self.target.seen.lock().unwrap().went_wrong, true);
+                if std::mem::take(&mut self.faulty) && !(self.target.script.anywhere && went_wrong) {
                     return self.fail(command, request, data);
                 }
                 self.io(command, request, data);

@@ -195,9 +195,20 @@ impl<'f> Hosts<'f> {
 
     /// Reports what a fleet cannot do with a workload.
     pub fn check(&self, fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
-        let Some(fleet) = self.fleet.filter(|fleet| fleet.sharing != Sharing::Own) else { return };
+        let Some(fleet) = self.fleet else { return };
         let word = fleet.sharing.word();
-        if kind.device {
+        if fleet.sharing == Sharing::Own {
+            // A job's hosts all use the files that it names; reading one device is no harm.
+            let one_device = kind.device && kind.remote && !cell.target.url.contains('{');
+            let harmless = cell.workload.stream().is_some() && !cell.workload.does(OpKind::changes_data);
+            if one_device && !harmless && fleet.count() != Some(1) {
+                fields.fault(
+                    "target",
+                    "all hosts would use the same device, and sharing: own gives each host its own",
+                    "write sharing: disjoint, where each host has a slice of it, or a URL that differs by host, such as {host}",
+                );
+            }
+        } else if kind.device && !kind.remote {
             fields.fault(
                 "target",
                 format!("hosts cannot share a block device as sharing: {word} says"),

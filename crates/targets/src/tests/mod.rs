@@ -71,6 +71,7 @@ fn options(run: &Run) -> OpenContext {
     OpenContext {
         run: run.clone(),
         place: run.id().clone(),
+        parts: 1,
         destroy: Vec::new(),
         cleared: ClearedFiles::default(),
         secrets: Arc::new(HeldSecrets::default()),

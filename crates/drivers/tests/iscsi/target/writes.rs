@@ -48,7 +48,10 @@ impl Peer {
     fn go_on(&mut self, mut task: Task) {
         if task.received == task.data.len() {
             self.store(&task);
-            self.end(&task.command, ScsiStatus::GOOD, None, 0);
+            // As tgt does, which counts the parameters of UNMAP as not taken.
+            let unmaps = matches!(task.request, ScsiRequest::Unmap { .. });
+            let residual = if unmaps { task.command.transfer_bytes } else { 0 };
+            self.end(&task.command, ScsiStatus::GOOD, None, residual);
             return;
         }
         while task.open < R2TS && task.asked < task.data.len() {
