@@ -32,6 +32,8 @@ mod options;
 mod paths;
 mod place;
 mod protocol;
+mod rados;
+mod rados_place;
 mod removal;
 mod s3;
 mod s3_check;
@@ -137,6 +139,7 @@ pub static PROTOCOLS: &[&dyn Protocol] = &[
     &nfs::Nfs,
     &s3::S3,
     &memcached::Memcached,
+    &rados::Rados,
     &net::Tcp,
     &null::Null,
     &sim::Sim,
