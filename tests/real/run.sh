@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks manometer against real servers: nfs-ganesha, GlusterFS, versitygw, MinIO, memcached, tgt, PostgreSQL, Graphite,
+# Checks manometer against real servers: nfs-ganesha, GlusterFS, Ceph, versitygw, MinIO, memcached, tgt, PostgreSQL, Graphite,
 # Prometheus, and other people's clients and fio.
 # Loop devices and small file systems stand in for disks that fail, are full, or belong to somebody.
 # Fleets run over ssh and Slurm between network namespaces.
@@ -16,7 +16,8 @@ cd "$(dirname "$0")/../.."
 VERSITYGW=v1.8.0
 # Its module has no tagged versions. Run as a program only: it is under the AGPL.
 MINIO=v0.0.0-20260212201848-7aac2a2c5b7c
-PACKAGES=(nfs-ganesha nfs-ganesha-vfs glusterfs-server glusterfs-client libnfs-utils rpcbind iproute2 util-linux openssl
+PACKAGES=(nfs-ganesha nfs-ganesha-vfs glusterfs-server glusterfs-client ceph-mon ceph-mgr ceph-osd ceph-common
+    libnfs-utils rpcbind iproute2 util-linux openssl
     e2fsprogs xfsprogs btrfs-progs dosfstools fdisk lvm2 fio iperf3 iptables
     binutils memcached tgt libiscsi-bin openssh-client openssh-server faketime slurm-wlm slurm-wlm-basic-plugins munge
     dbus-daemon dbus-bin graphite-carbon graphite-web prometheus postgresql)

@@ -74,7 +74,12 @@ fn objects_are_written_read_verified_and_removed() {
         op(OpKind::Append, 1).range(100_000, 4096),
         op(OpKind::Read, 1).range(100_000, 4096),
         op(OpKind::Stat, 1),
+        op(OpKind::Truncate, 1).range(0, 4096),
+        op(OpKind::Get, 1).range(0, 4096),
+        op(OpKind::List, 0),
         op(OpKind::Delete, 1),
+        op(OpKind::Create, 1),
+        op(OpKind::Remove, 1),
     ];
     let (results, late) = perform(config("all"), &ops, LONG);
     for (op, result) in ops.iter().zip(results) {
@@ -182,4 +187,45 @@ fn what_cannot_be_opened_is_explained_in_one_line() {
         assert!(!error.detail.contains('\n'), "{error}");
     }
     assert!(RadosDriver::new(config("a/b")).is_err());
+}
+
+/// Pages of the list have three names.
+#[test]
+fn our_objects_are_found_and_removed_and_no_others() {
+    let objects = [0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37];
+    let put = |object| op(OpKind::Put, object).range(0, object * 16);
+    let puts = objects.map(put);
+    for prefix in ["ours", "ours2"] {
+        let (results, _) = perform(config(prefix), &puts, LONG);
+        assert!(results.iter().all(Result::is_ok), "{results:?}");
+    }
+    let listed = |prefix| {
+        let mut found = Vec::new();
+        let driver = RadosDriver::new(config(prefix)).unwrap();
+        driver.list(LONG, &mut |number, size| found.push((number, size))).unwrap();
+        found.sort_unstable();
+        found
+    };
+    let all = objects.map(|object| (object, object * 16));
+    assert_eq!(listed("ours"), all);
+    let driver = RadosDriver::new(config("ours")).unwrap();
+    driver.adopt(LONG).unwrap();
+    assert_eq!(driver.beginning(0x31, 4096, LONG).unwrap().len(), 0x310);
+    assert_eq!(driver.beginning(0x39, 4096, LONG).unwrap_err().kind, ErrorKind::NotFound);
+    assert_eq!(driver.remove_all(LONG).unwrap(), 7);
+    assert_eq!(driver.adopt(LONG).unwrap_err().kind, ErrorKind::NotFound);
+    assert_eq!((listed("ours"), listed("ours2")), (vec![], all.to_vec()));
+    let answers = driver.ask(&["{}".to_owned(), "refused".to_owned()], LONG).unwrap();
+    assert_eq!(answers, [Some("{}".to_owned()), None]);
+    RadosDriver::new(config("ours2")).unwrap().remove_all(LONG).unwrap();
+}
+
+/// One that cannot be removed is an error, and the others are removed all the same.
+#[test]
+fn what_cannot_be_removed_is_reported() {
+    let puts = [0x41, 0x42].map(|object| op(OpKind::Put, object).range(0, 16));
+    perform(config("stays"), &puts, LONG);
+    perform(config("stays"), &[op(OpKind::Put, 0xe016).range(0, 16)], LONG);
+    let error = RadosDriver::new(config("stays")).unwrap().remove_all(LONG).unwrap_err();
+    assert!(error.detail.starts_with("Ceph, pool bench: ") && !error.detail.contains('\n'), "{error}");
 }

@@ -21,6 +21,8 @@ pub enum UrlForm {
     LogicalUnit,
     /// `scheme://bucket?endpoint=http…`: a name, with the service in the query.
     Bucket,
+    /// `scheme://name`: a name that is no host, such as a pool's.
+    Name,
     /// `scheme:`, with nothing but a query.
     Bare,
 }
@@ -42,6 +44,10 @@ pub struct TargetKind {
     pub objects: bool,
     /// Default object size in bytes.
     pub usual_object_bytes: u64,
+    /// Default number of files, of those that `ranges` refers to.
+    pub usual_files: u64,
+    /// Default size of these files in bytes.
+    pub usual_file_bytes: u64,
     /// Whether it has ranges that can be written in place.
     pub ranges: bool,
     /// Whether it is one device, used as a whole: nothing is created or removed, and its content is overwritten only if
@@ -118,6 +124,8 @@ impl TargetKind {
             options,
             objects: false,
             usual_object_bytes: 8 << 20,
+            usual_files: 1,
+            usual_file_bytes: 1 << 30,
             ranges: false,
             device: false,
             remote: false,

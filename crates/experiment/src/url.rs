@@ -115,7 +115,7 @@ impl TargetUrl {
         self.kind
     }
 
-    /// Host and port, or the bucket; empty if there is none. A user is not part of it.
+    /// Host and port, or the name, such as a bucket's; empty if there is none. A user is not part of it.
     pub fn authority(&self) -> &str {
         self.authority.rsplit_once('@').map_or(&*self.authority, |(_, host)| host)
     }
@@ -217,6 +217,8 @@ fn form(kind: &TargetKind, url: &str, place: &str, (authority, path): (&str, &st
         UrlForm::Host => nothing_behind(path, "host", url, &write()),
         UrlForm::Bucket if authority.is_empty() => wrong(format!("{url:?} has no bucket")),
         UrlForm::Bucket => nothing_behind(path, "bucket", url, &write()),
+        UrlForm::Name if authority.is_empty() => wrong(format!("{url:?} has no name after the slashes")),
+        UrlForm::Name => nothing_behind(path, "name", url, &write()),
         UrlForm::Bare if matches!(place, "" | "//") => Ok(()),
         UrlForm::Bare => wrong(format!("nothing stands before the question mark in {url:?}")),
         UrlForm::HostAndPath => Ok(()),

@@ -35,6 +35,8 @@ mod options;
 mod paths;
 mod place;
 mod protocol;
+mod rados;
+mod rados_place;
 mod removal;
 mod s3;
 mod s3_check;
@@ -144,6 +146,7 @@ pub static PROTOCOLS: &[&dyn Protocol] = &[
     &s3::S3,
     &iscsi::Iscsi,
     &memcached::Memcached,
+    &rados::Rados,
     &net::Tcp,
     &null::Null,
     &sim::Sim,

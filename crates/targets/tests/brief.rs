@@ -130,6 +130,16 @@ fn objects_that_are_moved_whole_are_got_and_put() {
     );
 }
 
+/// OSDs refuse objects of more than 128 MiB.
+#[test]
+fn data_of_a_pool_is_in_many_objects_of_its_usual_size() {
+    for op in ["get", "read"] {
+        let plan = plan(&BriefExperiment { ops: vec![op.into()], ..brief("rados://pool") });
+        let workload = &plan.cells[0].workload;
+        assert_eq!((workload.files(), workload.file_bytes()), (64, 4 << 20), "{op}");
+    }
+}
+
 /// A stat of one 1 GiB file would query the same inode again and again, after a long preparation.
 #[test]
 fn names_are_looked_up_among_many_small_files() {

@@ -21,6 +21,7 @@ const SET: &[(&str, &[(&str, &str)])] = &[
     ("network-baseline.yaml", &[("address", "10.0.0.5:9000")]),
     ("nfs-matrix.yaml", &[("server", "filer.example.com")]),
     ("quick-local.yaml", &[]),
+    ("rados.yaml", &[]),
     ("s3-objects.yaml", &[]),
     ("server-scale.yaml", &[("target", "nfs://filer/export")]),
     ("small-appends.yaml", &[]),

@@ -38,7 +38,7 @@ pub struct BriefArguments {
     /// Objects in the data set [default: 64; 1000 for stat and list]
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub objects: Option<String>,
-    /// Size of each object [default: 8MiB; 4KiB for memcached, stat and list]
+    /// Size of each object [default: 8MiB; 4MiB for RADOS; 4KiB for memcached, stat and list]
     #[arg(long, value_name = "SIZE", help_heading = HEADING)]
     pub object_size: Option<String>,
     /// Start operations at a fixed rate such as 1000/s, however long they take (open loop) [default: closed

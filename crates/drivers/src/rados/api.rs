@@ -13,11 +13,26 @@ pub(super) type ClusterHandle = *mut c_void;
 pub(super) type PoolHandle = *mut c_void;
 /// `rados_completion_t`.
 pub(super) type CompletionHandle = *mut c_void;
+/// `rados_write_op_t`: a modification of an object.
+pub(super) type WriteHandle = *mut c_void;
+/// `rados_object_list_cursor`: a position in the order in which a pool lists its objects.
+pub(super) type CursorHandle = *mut c_void;
 /// `rados_callback_t`; the second argument is the one given with the completion.
 pub(super) type Callback = unsafe extern "C" fn(CompletionHandle, *mut c_void);
 
+/// `rados_object_list_item`: the parts of an object's name; librados owns the texts.
+#[repr(C)]
+pub(super) struct ListedObject {
+    pub(super) name_len: usize,
+    pub(super) name: *mut c_char,
+    pub(super) namespace_len: usize,
+    pub(super) namespace: *mut c_char,
+    pub(super) locator_len: usize,
+    pub(super) locator: *mut c_char,
+}
+
 library_functions! {
-    /// librados, since Ceph 13.
+    /// librados, since Ceph 14.
     pub(super) struct Librados {
         fn rados_create2(cluster: *mut ClusterHandle, name: *const c_char, user: *const c_char, flags: u64) -> c_int;
         fn rados_conf_read_file(cluster: ClusterHandle, path: *const c_char) -> c_int;
@@ -74,6 +89,55 @@ library_functions! {
             mtime: *mut i64,
         ) -> c_int;
         fn rados_aio_remove(pool: PoolHandle, oid: *const c_char, completion: CompletionHandle) -> c_int;
+        fn rados_create_write_op() -> WriteHandle;
+        fn rados_release_write_op(write: WriteHandle);
+        fn rados_write_op_truncate(write: WriteHandle, size: u64);
+        fn rados_aio_write_op_operate(
+            write: WriteHandle,
+            pool: PoolHandle,
+            completion: CompletionHandle,
+            oid: *const c_char,
+            modified_s: *mut i64,
+            flags: c_int,
+        ) -> c_int;
+        fn rados_aio_wait_for_complete(completion: CompletionHandle) -> c_int;
+        fn rados_set_pool_full_try(pool: PoolHandle);
+        fn rados_object_list_begin(pool: PoolHandle) -> CursorHandle;
+        fn rados_object_list_end(pool: PoolHandle) -> CursorHandle;
+        fn rados_object_list_cursor_cmp(pool: PoolHandle, one: CursorHandle, other: CursorHandle) -> c_int;
+        fn rados_object_list_cursor_free(pool: PoolHandle, cursor: CursorHandle);
+        fn rados_object_list_slice(
+            pool: PoolHandle,
+            start: CursorHandle,
+            finish: CursorHandle,
+            number: usize,
+            count: usize,
+            slice_start: *mut CursorHandle,
+            slice_finish: *mut CursorHandle,
+        );
+        fn rados_object_list(
+            pool: PoolHandle,
+            start: CursorHandle,
+            finish: CursorHandle,
+            size: usize,
+            filter: *const c_char,
+            filter_len: usize,
+            results: *mut ListedObject,
+            next: *mut CursorHandle,
+        ) -> c_int;
+        fn rados_object_list_free(size: usize, results: *mut ListedObject);
+        fn rados_mon_command(
+            cluster: ClusterHandle,
+            command: *mut *const c_char,
+            command_count: usize,
+            input: *const c_char,
+            input_len: usize,
+            output: *mut *mut c_char,
+            output_len: *mut usize,
+            status: *mut *mut c_char,
+            status_len: *mut usize,
+        ) -> c_int;
+        fn rados_buffer_free(buffer: *mut c_char);
     }
 }
 

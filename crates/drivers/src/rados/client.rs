@@ -14,8 +14,8 @@ use super::error::{Failure, text};
 
 /// One instance of librados, connected.
 pub(super) struct RadosClient {
-    api: &'static Librados,
-    cluster: ClusterHandle,
+    pub(super) api: &'static Librados,
+    pub(super) cluster: ClusterHandle,
 }
 
 // SAFETY: librados' handles may be used by several threads at once (librados.h).
@@ -24,8 +24,13 @@ unsafe impl Send for RadosClient {}
 unsafe impl Sync for RadosClient {}
 
 impl RadosClient {
-    /// Connects to the cluster. Blocks, but not much longer than `limit`.
-    fn connect(config: &RadosConfig, limit: Duration) -> Result<Self, Failure> {
+    /// Connects to the cluster. Blocks, but not much longer than `limit`. With `answer`, librados gives up any operation
+    /// without an answer after that time, which costs it a timer for each: it suits blocking calls.
+    pub(super) fn connect(
+        config: &RadosConfig,
+        limit: Duration,
+        answer: Option<Duration>,
+    ) -> Result<Self, Failure> {
         let api = match &config.library {
             Some(file) => librados_in(file),
             None => librados(),
@@ -40,6 +45,11 @@ impl RadosClient {
             return Err(Failure::of(code));
         }
         client.configure(config, limit)?;
+        if let Some(answer) = answer {
+            let seconds = answer.as_secs().max(1).to_string();
+            client.set("rados_osd_op_timeout", seconds.as_bytes())?;
+            client.set("rados_mon_op_timeout", seconds.as_bytes())?;
+        }
         // SAFETY: the handle is configured and not connected.
         match unsafe { (api.rados_connect)(client.cluster) } {
             code if code < 0 => Err(not_connected(code, &access.user, limit)),
@@ -101,14 +111,14 @@ impl Drop for RadosClient {
 pub(super) struct RadosPool {
     pub(super) api: &'static Librados,
     pub(super) handle: PoolHandle,
-    _client: Arc<RadosClient>,
+    pub(super) client: Arc<RadosClient>,
 }
 
 // SAFETY: as for the client.
 unsafe impl Send for RadosPool {}
 
 impl RadosPool {
-    fn open(client: &Arc<RadosClient>, config: &RadosConfig) -> Result<Self, Failure> {
+    pub(super) fn open(client: &Arc<RadosClient>, config: &RadosConfig) -> Result<Self, Failure> {
         let (name, namespace) = (c_text(&config.pool)?, c_text(&config.namespace)?);
         let api = client.api;
         let mut handle = ptr::null_mut();
@@ -123,7 +133,10 @@ impl RadosPool {
         }
         // SAFETY: the handle is open; the text ends with a zero byte.
         unsafe { (api.rados_ioctx_set_namespace)(handle, namespace.as_ptr()) };
-        Ok(Self { api, handle, _client: Arc::clone(client) })
+        // Otherwise librados holds back operations on a full pool until it has space, removals too.
+        // SAFETY: the handle is open.
+        unsafe { (api.rados_set_pool_full_try)(handle) };
+        Ok(Self { api, handle, client: Arc::clone(client) })
     }
 }
 
@@ -157,7 +170,7 @@ impl RadosClients {
         let mut held = self.0[number % self.0.len()].lock().unwrap_or_else(PoisonError::into_inner);
         let client = match held.upgrade() {
             Some(client) => client,
-            None => Arc::new(RadosClient::connect(config, limit)?),
+            None => Arc::new(RadosClient::connect(config, limit, None)?),
         };
         *held = Arc::downgrade(&client);
         drop(held);
@@ -190,6 +203,6 @@ fn not_connected(code: c_int, user: &str, limit: Duration) -> Failure {
     }
 }
 
-fn c_text(text: impl AsRef<[u8]>) -> Result<CString, Failure> {
+pub(super) fn c_text(text: impl AsRef<[u8]>) -> Result<CString, Failure> {
     CString::new(text.as_ref()).map_err(|_| Failure::new(ErrorKind::Rejected, "a name holds a zero byte"))
 }

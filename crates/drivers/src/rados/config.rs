@@ -79,6 +79,16 @@ impl RadosConfig {
         name
     }
 
+    /// The number of an object, from its name; `None` when it is not one of ours.
+    pub(super) fn number(&self, name: &[u8]) -> Option<u64> {
+        let digits = name.strip_prefix(self.prefix.as_bytes())?.strip_prefix(b".")?;
+        let digits = std::str::from_utf8(digits).ok().filter(|digits| digits.len() == NUMBER_BYTES - 1)?;
+        digits
+            .bytes()
+            .all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+            .then(|| u64::from_str_radix(digits, 16).ok())?
+    }
+
     /// The pool and namespace, for people.
     pub(super) fn location(&self) -> String {
         match &*self.namespace {
@@ -111,6 +121,12 @@ mod tests {
     fn names_follow_from_numbers() {
         let config = RadosConfig::new(RadosAccess::default(), "pool", "manometer-x");
         assert_eq!(config.name(0xab1).text(), "manometer-x.0000000000000ab1");
+        assert_eq!(config.number(b"manometer-x.0000000000000ab1"), Some(0xab1));
+        for name in
+            ["manometer-xy.0000000000000ab1", "manometer-x.0000000000000AB1", "manometer-x.ab1", "theirs"]
+        {
+            assert_eq!(config.number(name.as_bytes()), None, "{name}");
+        }
         let long = RadosConfig::new(RadosAccess::default(), "pool", "x".repeat(MAX_PREFIX_BYTES));
         assert_eq!(long.name(u64::MAX).text().len(), MAX_NAME_BYTES);
     }

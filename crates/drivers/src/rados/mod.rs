@@ -10,6 +10,9 @@ mod client;
 mod config;
 mod error;
 mod flights;
+mod lister;
+mod listing;
+mod manage;
 mod session;
 
 pub use config::{MAX_PREFIX_BYTES, RadosAccess, RadosConfig};

@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 use std::pin::pin;
+use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use super::client::{RadosClients, RadosPool};
 use super::config::RadosConfig;
 use super::error::Failure;
 use super::flights::Flights;
+use super::lister::Lister;
 use crate::deadlines::TimeLimits;
 use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext};
 
@@ -25,6 +27,7 @@ pub struct RadosSession {
     arrivals: Option<Task>,
     // The flights are dropped before the pools they use.
     flights: Rc<Flights>,
+    lister: Lister,
     /// Lanes use them in turn.
     pools: Vec<RadosPool>,
 }
@@ -62,8 +65,10 @@ impl RadosSession {
                 completions.wait(|index| arriving.arrived(index)).await;
             }
         });
+        let lister = Lister::open(reactor, &config, lanes, context.connect_timeout, context.op_timeout)?;
         Ok(Self {
             config,
+            lister,
             limits: TimeLimits::start(reactor, lanes, context.op_timeout),
             context: context.clone(),
             lanes,
@@ -76,6 +81,15 @@ impl RadosSession {
     async fn run(&self, op: &Op, lane: usize) -> Result<Done, Failure> {
         let name = self.config.name(op.object);
         let oid = name.as_c().as_ptr();
+        match op.kind {
+            OpKind::List => {
+                self.lister.next(lane).await?;
+                return Ok(Done { rpcs: 1, ..Done::default() });
+            }
+            // What an OSD has acknowledged is durable.
+            OpKind::Commit => return Ok(Done::default()),
+            _ => {}
+        }
         let pool = &self.pools[lane % self.pools.len()];
         let mut flight = self.flights.take(lane).await;
         let len = usize::try_from(op.len).unwrap_or(usize::MAX);
@@ -83,13 +97,13 @@ impl RadosSession {
         // SAFETY (of all calls): the name is copied by librados before the call returns, as is data that is written. What
         // it writes to is the flight's, which keeps it until librados is done.
         match op.kind {
-            OpKind::Put | OpKind::Write | OpKind::Append => {
+            OpKind::Put | OpKind::Write | OpKind::Append | OpKind::Create => {
                 self.context.payload.fill_op(op, 0, flight.room(len));
                 flight
                     .fly(pool, |api, completion, memory| unsafe {
                         let data = memory.buffer.as_ptr().cast();
                         match op.kind {
-                            OpKind::Put => {
+                            OpKind::Put | OpKind::Create => {
                                 (api.rados_aio_write_full)(pool.handle, oid, completion, data, len)
                             }
                             OpKind::Write => {
@@ -112,6 +126,25 @@ impl RadosSession {
                     })
                     .await?;
                 self.check(op, came, &flight.memory().buffer)?;
+                Ok(done)
+            }
+            OpKind::Truncate => {
+                flight
+                    .fly(pool, |api, completion, _| unsafe {
+                        let write = (api.rados_create_write_op)();
+                        (api.rados_write_op_truncate)(write, op.len);
+                        let code = (api.rados_aio_write_op_operate)(
+                            write,
+                            pool.handle,
+                            completion,
+                            oid,
+                            ptr::null_mut(),
+                            0,
+                        );
+                        (api.rados_release_write_op)(write);
+                        code
+                    })
+                    .await?;
                 Ok(done)
             }
             OpKind::Stat => {

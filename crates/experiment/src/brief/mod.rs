@@ -161,9 +161,11 @@ impl BriefExperiment {
         let depth = "operations each job keeps in flight";
         lines.key(&self.queue_depth, "queue_depth", "--queue-depth", "1", depth, true);
         lines.key(&self.jobs, "jobs", "--jobs", "1", "threads, each with its own connections", true);
-        lines.key(&files, "files", "--files", "1", "files in the data set", !objects && !device);
+        let usual = kind.map_or((1, 1 << 30), |kind| (kind.usual_files, kind.usual_file_bytes));
+        let (count, size) = (usual.0.to_string(), units::Size(usual.1).to_string());
+        lines.key(&files, "files", "--files", &count, "files in the data set", !objects && !device);
         let about = "larger than every cache on the way, or a cache is what is measured";
-        lines.key(&file_size, "file_size", "--file-size", "1GiB", about, !objects && !device);
+        lines.key(&file_size, "file_size", "--file-size", &size, about, !objects && !device);
         lines.key(&things, "objects", "--objects", "64", "objects in the data set", objects);
         let usual = kind.map_or(0, |kind| kind.usual_object_bytes);
         let usual = units::Size(usual).to_string();

@@ -81,9 +81,9 @@ fn names(reader: &Reader<'_>, node: &Node) -> Option<FileNames> {
 }
 
 /// The number of files of a mix, and their names if it has them; faults are reported.
-pub(super) fn of_mix(fields: &Fields<'_>) -> Option<(u64, Option<FileNames>)> {
+pub(super) fn of_mix(fields: &Fields<'_>, usual_files: u64) -> Option<(u64, Option<FileNames>)> {
     let Files { count, names } = files(fields)?;
-    let Some(names) = names else { return Some((count.unwrap_or(1), None)) };
+    let Some(names) = names else { return Some((count.unwrap_or(usual_files), None)) };
     let given = below(fields);
     let FileNames { directories, listed, format } = &names;
     let listed_count = listed.len() as u64;

@@ -259,7 +259,7 @@ impl Shape {
         let default_count = if objects { 64 } else { 1 };
         let (files, names) = match objects {
             true => (fields.integer(count_key, 1, 1 << 40, default_count), None),
-            false => user_files::of_mix(fields).unwrap_or((1, None)),
+            false => user_files::of_mix(fields, kind.usual_files).unwrap_or((1, None)),
         };
         let device = kind.device;
         if device && files != 1 && names.is_none() {
@@ -272,7 +272,7 @@ impl Shape {
         let default_size = match (objects, device) {
             (true, _) => kind.usual_object_bytes,
             (false, true) => 0,
-            (false, false) => 1 << 30,
+            (false, false) => kind.usual_file_bytes,
         };
         let file_bytes = fields.size(size_key, default_size);
         let whole_device = device && !fields.has(size_key);

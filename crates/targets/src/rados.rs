@@ -1,0 +1,291 @@
+//! `rados://pool`: objects in a pool of a Ceph cluster, through librados.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use drivers::rados::{RadosConfig, RadosDriver};
+use drivers::{Announce, DriverError};
+use experiment::OptionKind::{Count, Text};
+use experiment::{OptionHelp, TargetKind, Transport, UrlForm};
+use metrics::ErrorKind;
+use metrics::OpKind::{Append, Create, Delete, Get, List, Put, Read, Remove, Stat, Truncate, Write};
+use serde_json::Value;
+
+use super::options::DIRECTORY;
+use super::paths::named;
+use super::place::{Entered, OwnPlace, PATIENCE};
+use super::rados_place::{self, RadosPlace};
+use super::{
+    FreeSpace, Look, OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError,
+    StageRunner, TargetError,
+};
+
+/// The protocol of `rados:`.
+pub(super) struct Rados;
+
+const OPTIONS: &[OptionHelp] = &[
+    DIRECTORY,
+    OptionHelp::new(
+        "conf",
+        Text,
+        "/etc/ceph/ceph.conf, or $CEPH_CONF",
+        "the cluster's configuration file; it says where the user's keyring is",
+    )
+    .reading_file(),
+    OptionHelp::new("id", Text, "admin", "the user, without client."),
+    OptionHelp::new("keyring", Text, "where the configuration says", "file with the user's key")
+        .reading_file(),
+    OptionHelp::new(
+        "monitors",
+        Text,
+        "the configuration's",
+        "addresses of the monitors, such as 10.0.0.1,10.0.0.2, in place of mon_host in the configuration; together with \
+         keyring they need no configuration file",
+    ),
+    OptionHelp::new(
+        "namespace",
+        Text,
+        "one of the run's own",
+        "namespace within the pool, such as one that the user's caps are limited to",
+    ),
+    OptionHelp::new(
+        "clients",
+        Count { least: 1, most: 256 },
+        "1",
+        "instances of librados on each host, each with connections and threads of its own, that operations use in turn",
+    ),
+];
+
+static KIND: TargetKind = TargetKind {
+    objects: true,
+    ranges: true,
+    // As of rados bench, and of RBD and CephFS.
+    usual_object_bytes: 4 << 20,
+    usual_files: 64,
+    usual_file_bytes: 4 << 20,
+    remote: true,
+    own_place: true,
+    transport: Transport::Network,
+    ..TargetKind::new(
+        "rados",
+        "rados://pool",
+        UrlForm::Name,
+        &[Read, Write, Create, Append, Truncate, Remove, Put, Get, Stat, List, Delete],
+        OPTIONS,
+    )
+};
+
+impl Protocol for Rados {
+    fn kind(&self) -> &'static TargetKind {
+        &KIND
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
+        Ok(Box::new(open(request)?))
+    }
+
+    fn remove_left(&self, place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
+        rados_place::remove_left(place, cx)
+    }
+}
+
+/// A pool.
+struct RadosTarget {
+    driver: RadosDriver,
+    place: OwnPlace,
+    patience: Patience,
+}
+
+fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
+    let OpenRequest { target, url, options: given, context, .. } = *request;
+    let wrong = |problem: String| TargetError::Input(format!("target {}: {problem}", target.name));
+    // A run's journal is read from other directories too.
+    let file = |name: &str| -> Result<Option<PathBuf>, TargetError> {
+        let text = given.text(name).map(Path::new);
+        text.map(std::path::absolute)
+            .transpose()
+            .map_err(|error| wrong(format!("{name}: {error}; next: write an absolute path")))
+    };
+    let (keyring, monitors) = (file("keyring")?, given.text("monitors").map(str::to_owned));
+    let conf = match file("conf")? {
+        Some(conf) => Some(conf),
+        None if monitors.is_some() => None,
+        // Programs that serve several users have no environment, and the configuration of this machine's user, with its
+        // keyring, is not theirs.
+        None if context.secrets.variable("HOME").is_none() => {
+            return Err(wrong(
+                "there is no configuration of a Ceph cluster; next: give the option conf".to_owned(),
+            ));
+        }
+        None => context.secrets.variable("CEPH_CONF").map(PathBuf::from),
+    };
+    let kept = given.text("directory");
+    let prefix = kept.map_or_else(|| context.place.object_name(), str::to_owned);
+    let namespace = match (given.text("namespace"), kept) {
+        (Some(namespace), _) => namespace.to_owned(),
+        (None, Some(_)) => String::new(),
+        // Listing it passes over the objects of others on the servers, not here.
+        (None, None) => prefix.clone(),
+    };
+    let id = given.text("id").unwrap_or("admin").to_owned();
+    let entry =
+        RadosPlace { conf, monitors, id, keyring, pool: url.authority().to_owned(), namespace, prefix };
+    let config = RadosConfig { clients: given.number("clients").unwrap_or(1), ..entry.config() };
+    let place = match kept {
+        Some(_) => OwnPlace::stays(&context.run),
+        None => context.own_place(&entry),
+    };
+    let driver = RadosDriver::new(config).map_err(|error| wrong(error.detail.into()))?;
+    Ok(RadosTarget { driver, place, patience: context.patience })
+}
+
+/// What the monitors know about the pool.
+struct Pool {
+    fsid: Option<String>,
+    version: Option<String>,
+    /// OSDs that are up, of all.
+    osds: Option<(u64, u64)>,
+    /// Settings of the pool.
+    settings: Value,
+    available_bytes: Option<u64>,
+}
+
+impl RadosTarget {
+    fn pool(&self, limit: std::time::Duration) -> Result<Pool, DriverError> {
+        let name = &self.driver.config().pool;
+        let command = |prefix: &str| serde_json::json!({"prefix": prefix, "format": "json"});
+        let mut get = command("osd pool get");
+        get["pool"] = name.as_str().into();
+        get["var"] = "all".into();
+        let commands = [command("fsid"), command("version"), command("osd stat"), get, command("df")];
+        let answers = self.driver.ask(&commands.map(|command| command.to_string()), limit)?;
+        let mut answers = answers.into_iter().map(|answer| {
+            answer.and_then(|text| serde_json::from_str::<Value>(&text).ok()).unwrap_or(Value::Null)
+        });
+        let [fsid, version, osds, settings, df] =
+            std::array::from_fn(|_| answers.next().unwrap_or(Value::Null));
+        let count = |key: &str| osds[key].as_u64();
+        let pools = df["pools"].as_array().into_iter().flatten();
+        let own = pools.into_iter().find(|pool| pool["name"] == name.as_str());
+        Ok(Pool {
+            fsid: fsid["fsid"].as_str().map(str::to_owned),
+            version: version["version"].as_str().map(short_version),
+            osds: count("num_up_osds").zip(count("num_osds")),
+            // 0 until the manager has statistics.
+            available_bytes: own
+                .and_then(|pool| pool["stats"]["max_avail"].as_u64())
+                .filter(|bytes| *bytes > 0),
+            settings,
+        })
+    }
+}
+
+/// `16.2.15` of `ceph version 16.2.15 (hash) pacific (stable)`.
+fn short_version(text: &str) -> String {
+    text.split_whitespace()
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        .unwrap_or(text)
+        .to_owned()
+}
+
+impl OpenTarget for RadosTarget {
+    fn kind(&self) -> &'static TargetKind {
+        &KIND
+    }
+
+    fn driver(&self) -> &dyn StageRunner {
+        &self.driver
+    }
+
+    fn own_facts(&self) -> BTreeMap<String, String> {
+        let config = self.driver.config();
+        let mut facts = named([
+            ("protocol", "RADOS through librados' asynchronous calls".to_owned()),
+            ("pool", config.pool.clone()),
+            ("namespace", config.namespace.clone()),
+            ("object prefix", format!("{}.", config.prefix)),
+            ("user", format!("client.{}", config.access.user)),
+            ("client instances", config.clients.to_string()),
+        ]);
+        let pool = match self.pool(PATIENCE) {
+            Ok(pool) => pool,
+            Err(error) => {
+                facts.insert("cluster".to_owned(), format!("unknown: {}", error.detail));
+                return facts;
+            }
+        };
+        let mut add = |name: &str, value: Option<String>| {
+            value.into_iter().for_each(|value| drop(facts.insert(name.to_owned(), value)));
+        };
+        add("cluster", pool.fsid);
+        add("server", pool.version.map(|version| format!("Ceph {version}")));
+        add("OSDs", pool.osds.map(|(up, all)| format!("{up} up of {all}")));
+        for (name, key) in [
+            ("pool size", "size"),
+            ("pool min_size", "min_size"),
+            ("placement groups", "pg_num"),
+            ("CRUSH rule", "crush_rule"),
+            ("erasure code profile", "erasure_code_profile"),
+            ("compression", "compression_mode"),
+        ] {
+            let value = &pool.settings[key];
+            add(
+                name,
+                value.as_str().map(str::to_owned).or_else(|| value.as_u64().map(|value| value.to_string())),
+            );
+        }
+        facts
+    }
+
+    fn place(&self) -> Option<&OwnPlace> {
+        Some(&self.place)
+    }
+
+    fn look(&self, _writes: bool) -> Look {
+        let config = self.driver.config();
+        let pool = match self.pool(self.patience.connect) {
+            Ok(pool) => pool,
+            Err(error) => return Look::refused(&error.into()),
+        };
+        let version = pool.version.unwrap_or_default();
+        let osds = pool.osds.map_or_else(String::new, |(up, all)| format!(" with {up} of {all} OSDs up"));
+        let space = pool.available_bytes.map(|available_bytes| FreeSpace {
+            file_system: format!("ceph {} {}", pool.fsid.unwrap_or_default(), config.pool),
+            place: format!("pool {}", config.pool),
+            available_bytes,
+            holds_data: self.place.is_kept(),
+        });
+        Look { seen: format!("Ceph {version}{osds} answers"), space, ..Look::default() }
+    }
+
+    fn prepare(&self) -> Result<Entered, TargetError> {
+        // A prefix needs no creation. Removal relies on listing objects, so whether they can be listed is checked before
+        // there are any.
+        let make = |announce: Announce<'_>| {
+            match self.driver.adopt(self.patience.connect) {
+                Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            announce()
+        };
+        self.place.enter(make, || self.driver.adopt(self.patience.connect))
+    }
+
+    fn adopt(&self) -> Result<(), TargetError> {
+        Ok(self.driver.adopt(self.patience.connect)?)
+    }
+
+    fn remove_all(&self) -> Result<(), TargetError> {
+        self.place
+            .leave(|| -> Result<(), DriverError> { self.driver.remove_all(self.patience.answer).map(drop) })
+    }
+
+    fn items(&self, each: &mut dyn FnMut(u64, u64)) -> Result<bool, DriverError> {
+        self.driver.list(self.patience.answer, each)?;
+        Ok(true)
+    }
+
+    fn first_bytes(&self, object: u64, len: u32) -> Option<Vec<u8>> {
+        self.driver.beginning(object, len, PATIENCE).ok()
+    }
+}

@@ -1,0 +1,76 @@
+//! Objects of our own in a pool of a Ceph cluster.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use drivers::rados::{RadosAccess, RadosConfig, RadosDriver};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::journaled_place::JournaledPlace;
+use super::place::PATIENCE;
+use super::removal::{RemovalContext, RemoveLeftError};
+
+/// The prefix of our objects in a pool, with what is needed to reach it again; the key stays in its keyring.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RadosPlace {
+    /// The cluster's configuration file; `None` if it was in its usual place, or the monitors suffice.
+    pub conf: Option<PathBuf>,
+    /// Addresses of monitors, where given.
+    pub monitors: Option<String>,
+    /// The user, without `client.`.
+    pub id: String,
+    /// File with the user's key, if not where the configuration says.
+    pub keyring: Option<PathBuf>,
+    /// The pool.
+    pub pool: String,
+    /// The namespace within the pool.
+    pub namespace: String,
+    /// The prefix, such as `manometer-abcdefgh`; a dot follows.
+    pub prefix: String,
+}
+
+impl RadosPlace {
+    /// The configuration of a driver for it.
+    pub(super) fn config(&self) -> RadosConfig {
+        let access = RadosAccess {
+            conf: self.conf.clone(),
+            monitors: self.monitors.clone(),
+            user: self.id.clone(),
+            keyring: self.keyring.clone(),
+            ..RadosAccess::default()
+        };
+        RadosConfig {
+            namespace: self.namespace.clone(),
+            ..RadosConfig::new(access, &self.pool, &self.prefix)
+        }
+    }
+}
+
+impl JournaledPlace for RadosPlace {
+    const SCHEME: &'static str = "rados";
+
+    fn name(&self) -> Option<&str> {
+        Some(&self.prefix)
+    }
+}
+
+impl fmt::Display for RadosPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "objects {}.… in pool {}", self.prefix, self.pool)?;
+        if !self.namespace.is_empty() {
+            write!(f, ", namespace {}", self.namespace)?;
+        }
+        self.conf.as_ref().map_or(Ok(()), |conf| write!(f, ", of the cluster of {}", conf.display()))
+    }
+}
+
+/// Removes what a dead run left behind.
+pub(super) fn remove_left(place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
+    let place: RadosPlace = cx.read(place)?;
+    let conf =
+        place.conf.as_ref().map_or_else(|| "in its usual place".into(), |conf| conf.display().to_string());
+    let cluster = format!("the Ceph cluster of the configuration {conf}");
+    let driver = RadosDriver::new(place.config())?;
+    cx.on_server(cluster, || driver.remove_all(PATIENCE))
+}

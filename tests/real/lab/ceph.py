@@ -1,0 +1,151 @@
+"""A Ceph cluster of this machine: one monitor, one manager, and OSDs that hold their objects in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from .process import Child, free_port, run, wait_until
+
+POOL = "bench"
+ADDRESS = "127.0.0.1"
+PLACEMENT_GROUPS = 16
+
+CONFIGURATION = """[global]
+fsid = {fsid}
+mon host = [v2:{address}:{port},v1:{address}:{old_port}]
+mon initial members = a
+public addr = {address}
+cluster addr = {address}
+auth cluster required = cephx
+auth service required = cephx
+auth client required = cephx
+keyring = {directory}/keyring
+log file = {directory}/log/$name.log
+run dir = {directory}/run
+admin socket = {directory}/run/$name.$pid.asok
+osd pool default size = 2
+osd pool default min size = 1
+osd crush chooseleaf type = 0
+osd pool default pg autoscale mode = off
+mon allow pool delete = true
+auth allow insecure global id reclaim = false
+mon data avail warn = 1
+mon data avail crit = 1
+mon osd min down reporters = 1
+paxos propose interval = 0.05
+paxos min wait = 0.01
+mgr stats period = 1
+mgr tick period = 1
+osd pg stat report interval max = 1
+osd mon report interval = 1
+osd heartbeat interval = 1
+osd heartbeat grace = 5
+[mon]
+mon data = {directory}/mon
+mon cluster log file = {directory}/log/cluster.log
+[mgr]
+mgr data = {directory}/mgr
+mgr initial modules =
+[osd]
+osd data = {directory}/osd.$id
+osd objectstore = memstore
+memstore device bytes = 1073741824
+memstore page set = false
+osd class load list = *
+osd class default list = *
+[client]
+log file = {directory}/log/client.log
+"""
+
+
+class Cluster:
+    """A running cluster with one pool of two copies, `bench`, and its admin's keyring."""
+
+    def __init__(self, directory: Path, stack: ExitStack, osds: int = 3) -> None:
+        self.directory = directory
+        self.conf = directory / "ceph.conf"
+        keyring = directory / "keyring"
+        for name in ["mon", "mgr", "run", "log"]:
+            (directory / name).mkdir(parents=True)
+        fsid, port, old_port = str(uuid.uuid4()), free_port(), free_port()
+        self.conf.write_text(
+            CONFIGURATION.format(fsid=fsid, address=ADDRESS, port=port, old_port=old_port, directory=directory)
+        )
+        self._env = os.environ | {"CEPH_CONF": str(self.conf)}
+        every = [word for caps in ("mon", "osd", "mgr") for word in ("--cap", caps, "allow *")]
+        self._run("ceph-authtool", "--create-keyring", str(keyring), "--gen-key", "-n", "mon.", "--cap", "mon", "allow *")
+        self._run("ceph-authtool", str(keyring), "--gen-key", "-n", "client.admin", *every)
+        address = f"[v2:{ADDRESS}:{port},v1:{ADDRESS}:{old_port}]"
+        monitors = str(directory / "monmap")
+        self._run("monmaptool", "--create", "--fsid", fsid, "--addv", "a", address, monitors)
+        self._run("ceph-mon", "--mkfs", "-i", "a", "--monmap", monitors, "--keyring", str(keyring))
+        # The monitor ends last: OSDs that end look for it.
+        self._daemon(stack, "ceph-mon", "a")
+        key = str(directory / "mgr" / "keyring")
+        caps = ["mon", "allow profile mgr", "osd", "allow *", "mds", "allow *"]
+        self.ask("auth", "get-or-create", "mgr.x", *caps, "-o", key)
+        self._daemon(stack, "ceph-mgr", "x", "--keyring", key)
+        self.osds = [self._osd(stack, number) for number in range(osds)]
+        self.ask("osd", "pool", "create", POOL, str(PLACEMENT_GROUPS), str(PLACEMENT_GROUPS), "replicated")
+        self.ask("osd", "pool", "application", "enable", POOL, "manometer")
+        wait_until("clean placement groups", self._is_clean, 60, self.osds[0])
+
+    def url(self, pool: str = POOL, **options: str) -> str:
+        """The URL of a pool."""
+        query = "".join(f"&{name}={value}" for name, value in options.items())
+        return f"rados://{pool}?conf={self.conf}{query}"
+
+    def ask(self, *words: str) -> str:
+        """What `ceph` answers."""
+        return self._run("ceph", "--connect-timeout", "30", *words)
+
+    def rados(self, *words: str) -> str:
+        """What `rados` answers about the pool."""
+        return self._run("rados", "-p", POOL, *words)
+
+    def objects(self) -> list[tuple[str, str]]:
+        """Namespaces and names of all objects of the pool."""
+        lines = self.rados("ls", "--all").splitlines()
+        return sorted((namespace, name) for namespace, name in (line.split("\t")[:2] for line in lines))
+
+    def size(self, namespace: str, name: str) -> int:
+        """The size of an object."""
+        return int(self.rados("-N", namespace, "stat", name).rsplit(" ", 1)[1])
+
+    def usage(self) -> dict[str, Any]:
+        """The pool's row of `rados df`."""
+        pools = json.loads(self._run("rados", "df", "--format=json"))["pools"]
+        return dict(next(pool for pool in pools if pool["name"] == POOL))
+
+    def _osd(self, stack: ExitStack, number: int) -> Child:
+        directory = self.directory / f"osd.{number}"
+        directory.mkdir()
+        own, secret = str(uuid.uuid4()), self._run("ceph-authtool", "--gen-print-key").strip()
+        secrets = directory / "secrets.json"
+        secrets.write_text(json.dumps({"cephx_secret": secret}))
+        self.ask("osd", "new", own, "-i", str(secrets))
+        keyring = str(directory / "keyring")
+        caps = ["--cap", "mon", "allow profile osd", "--cap", "osd", "allow *", "--cap", "mgr", "allow profile osd"]
+        name = f"osd.{number}"
+        self._run("ceph-authtool", "--create-keyring", keyring, "--name", name, "--add-key", secret, *caps)
+        self._run("ceph-osd", "-i", str(number), "--mkfs", "--osd-uuid", own, "--keyring", keyring)
+        return self._daemon(stack, "ceph-osd", str(number), "--keyring", keyring)
+
+    def _daemon(self, stack: ExitStack, program: str, name: str, *flags: str) -> Child:
+        child = Child([program, "-f", "-i", name, *flags], self.directory / f"{program}.{name}.out", env=self._env)
+        stack.callback(child.stop)
+        return child
+
+    def _run(self, *command: str) -> str:
+        return run(command, env=self._env)
+
+    def _is_clean(self) -> bool:
+        groups = json.loads(self.ask("status", "--format=json"))["pgmap"]
+        clean = {state["state_name"]: state["count"] for state in groups.get("pgs_by_state", [])}
+        total = int(groups["num_pgs"])
+        return total >= PLACEMENT_GROUPS and clean.get("active+clean") == total

@@ -1,0 +1,136 @@
+"""Ceph over RADOS: every operation, counts and sizes as rados sees them, nothing left behind, and every refusal in one line."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from .ceph import POOL, Cluster
+from .file_checks import result, start
+from .lab import Lab
+from .manometer import Manometer
+from .place import Place
+from .process import run, wait_until
+from .report import Report, Scenario
+
+THEIRS = [("", "manometer-aaaaaaab.0000000000000000"), ("", "theirs")]
+LIBRARY = "librados.so.2"
+LOADS = [
+    "ops: {put: 40%, get: 40%, delete: 20%}, object_size: 100KiB, objects: 50, queue_depth: 8, verify: true",
+    "ops: {read: 40%, write: 40%, stat: 10%, list: 10%}, file_size: 1MiB, files: 8, block_size: 64KiB, queue_depth: 8, "
+    "jobs: 2, verify: true",
+    "ops: {create: 30%, append: 40%, truncate: 10%, remove: 20%}, file_size: 64KiB, files: 8, block_size: 4KiB, queue_depth: 8",
+]
+
+
+class WithoutLibrary(Place):
+    """A place where librados cannot be loaded."""
+
+    def client(self, command: list[str]) -> list[str]:
+        cache = run(["ldconfig", "-p"]).splitlines()
+        path = next(line.split(" => ")[1] for line in cache if LIBRARY in line)
+        hide = 'mount --bind /dev/null "$0" && exec "$@"'
+        return ["unshare", "--mount", "--propagation", "private", "sh", "-c", hide, path, *command]
+
+
+@contextmanager
+def clustered(lab: Lab) -> Iterator[tuple[Cluster, Manometer]]:
+    """A cluster that holds two objects of somebody else's, and the program beside it."""
+    with ExitStack() as stack:
+        directory = stack.enter_context(lab.directory())
+        cluster = Cluster(directory / "ceph", stack)
+        value = directory / "value"
+        value.write_text("value")
+        for _, name in THEIRS:
+            cluster.rados("put", name, str(value))
+        yield cluster, Manometer(lab.manometer, Place(directory))
+
+
+def pool(lab: Lab, report: Report) -> None:
+    """Loads, faults, a kill, and a pool that is full, on one cluster."""
+    with clustered(lab) as (cluster, manometer):
+        for load in LOADS:
+            outcome = start(manometer, cluster.url(clients="2"), load).finish()
+            report.equal(f"{load}: code", outcome.code, 0) or print(outcome.stderr[-2000:])
+            total = result(outcome)["total"]
+            report.check(f"{load}: no errors", total["ok"] > 0 and total["failed"] == 0, total)
+            report.equal(f"{load}: what is left", cluster.objects(), THEIRS)
+        killed(cluster, manometer, report)
+        refused(cluster, manometer, report)
+        full(cluster, manometer, report)
+
+
+def killed(cluster: Cluster, manometer: Manometer, report: Report) -> None:
+    """A killed run's objects are what rados sees, and cleanup removes them and no others."""
+    load = "ops: get, object_size: 100KiB, objects: 300, queue_depth: 4"
+    going = start(manometer, cluster.url(), load, measure="60s")
+    wait_until("the data set", lambda: len(cluster.objects()) >= 302, 60, going.child)
+    wait_until("statistics", lambda: cluster.usage()["num_objects"] == 302, 30, going.child)
+    report.equal("bytes that rados df counts", cluster.usage()["size_bytes"] // 102_400, 300)
+    going.child.signal(signal.SIGKILL)
+    going.finish()
+    ours = [item for item in cluster.objects() if item not in THEIRS]
+    report.equal("objects that a killed run left", len(ours), 300)
+    namespace, name = ours[-1]
+    report.check("they bear the run's name", name.startswith(f"{namespace}.") and "manometer-" in namespace, ours[-1])
+    report.equal("the size of one, by rados stat", cluster.size(namespace, name), 102_400)
+    secret = cluster.ask("auth", "print-key", "client.admin").strip()
+    for file in manometer.state.rglob("*"):
+        if file.is_file():
+            report.check(f"no key in {file.name}", secret.encode() not in file.read_bytes())
+    report.equal("cleanup", manometer.cleanup().code, 0)
+    report.equal("what is left after it", cluster.objects(), THEIRS)
+
+
+def refused(cluster: Cluster, manometer: Manometer, report: Report) -> None:
+    """What cannot be used is named in one line, and nothing is created."""
+    directory = manometer.place.directory
+    keyring = directory / "wrong"
+    run(["ceph-authtool", "--create-keyring", str(keyring), "--gen-key", "-n", "client.admin"])
+    reader = directory / "reader"
+    caps = ["mon", "allow r", "osd", f"allow r pool={POOL}"]
+    cluster.ask("auth", "get-or-create", "client.reader", *caps, "-o", str(reader))
+    silent = f"rados://{POOL}?monitors=127.0.0.1:9&keyring={cluster.directory}/keyring"
+    without = Manometer(manometer.program, WithoutLibrary(Path(directory) / "without"))
+    for what, program, url, parts in [
+        ("a wrong pool", manometer, cluster.url("nothing"), ["no pool nothing", "ceph osd pool ls"]),
+        ("a wrong key", manometer, cluster.url(keyring=str(keyring)), ["refuse client.admin", "keyring"]),
+        ("a wrong user", manometer, cluster.url(id="nobody"), ["refuse client.nobody"]),
+        ("a silent monitor", manometer, silent, ["no monitor answered within 10s", "mon_host"]),
+        ("a missing library", without, cluster.url(), [LIBRARY, "install the package librados2"]),
+        ("caps that only read", manometer, cluster.url(id="reader", keyring=str(reader)), ["not permitted", "caps"]),
+    ]:
+        outcome = start(program, url, "ops: put, objects: 4").finish()
+        report.check(f"{what}: fails", outcome.code != 0, outcome.code)
+        report.contains(f"{what}: says so", outcome.stderr, parts)
+        lines = [line for line in outcome.stderr.splitlines() if parts[0] in line]
+        report.check(f"{what}: in one line", all(part in lines[0] for part in parts[:2]) if lines else False, lines)
+    report.equal("nothing was created", cluster.objects(), THEIRS)
+
+
+def full(cluster: Cluster, manometer: Manometer, report: Report) -> None:
+    """Writes to a full pool fail at once, and what lies there is removed all the same."""
+    cluster.ask("osd", "pool", "set-quota", POOL, "max_bytes", "5000000")
+    outcome = start(manometer, cluster.url(), "ops: put, object_size: 1MiB, objects: 20", measure="15s").finish(90)
+    report.contains("a full pool is named", outcome.stderr + outcome.stdout, ["no-space"])
+    report.equal("a full pool: what is left", cluster.objects(), THEIRS)
+
+
+def osd_down(lab: Lab, report: Report) -> None:
+    """An OSD that dies under a load delays operations; none fails, and no content is lost."""
+    with clustered(lab) as (cluster, manometer):
+        load = "ops: {put: 50%, get: 50%}, object_size: 64KiB, objects: 100, queue_depth: 8, verify: true"
+        going = start(manometer, cluster.url(), load, measure="12s")
+        wait_until("the load", lambda: len(cluster.objects()) >= 102, 60, going.child)
+        cluster.osds[1].signal(signal.SIGKILL)
+        outcome = going.finish()
+        report.equal("code", outcome.code, 0) or print(outcome.stderr[-2000:])
+        total = result(outcome)["total"]
+        report.check("no errors", total["ok"] > 0 and total["failed"] == 0, total)
+        report.contains("the monitors miss one", cluster.ask("osd", "stat"), ["2 up"])
+        report.equal("what is left", cluster.objects(), THEIRS)
+
+
+SCENARIOS: dict[str, Scenario] = {"rados pool": pool, "rados osd down": osd_down}
