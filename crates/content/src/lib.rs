@@ -1,4 +1,5 @@
-//! Data content: the bytes of blocks, how they are marked and compared, and the names of the files that hold them.
+//! Data content: the bytes of blocks, how they are marked and compared, and the names and sizes of the files that hold
+//! them.
 //!
 //! Values only: experiments hold them, drivers act on them.
 
@@ -6,12 +7,14 @@ mod bytes;
 mod check;
 mod file_tree;
 mod names;
+mod sizes;
 mod split_mix;
 
 pub use bytes::{Content, ContentKind, PatternPiece};
 pub use check::{Check, CheckMethod};
 pub use file_tree::{FileTree, MAX_TREE_WORKERS, TreeFile, TreeRole};
 pub use names::{FileNames, USUAL_FORMAT};
+pub use sizes::{SIZE_PERIOD, SizeDistribution, SizeLaw, SizeSums, SizeTable};
 pub use split_mix::{finalized, mixed, split_mix};
 
 /// Whether a field has its default value and need not be serialised.

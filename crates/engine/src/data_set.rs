@@ -2,20 +2,24 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::Arc;
+
+use content::{SizeSums, SizeTable};
+use drivers::numbers::{COUNT_BITS, LANE_BITS, OWN};
 
 /// Files or objects, and their sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataShape {
     /// Files written block by block.
     Files {
-        /// Size of a file.
+        /// Size of a file, the max if they differ.
         file_bytes: u64,
         /// Bytes that one operation writes.
         block_bytes: u64,
     },
     /// Objects written whole.
     Objects {
-        /// Size of an object.
+        /// Size of an object, the max if they differ.
         object_bytes: u64,
     },
     /// One block device, or one file used like one: it exists, and is neither created nor removed. Hosts that share it
@@ -27,7 +31,7 @@ pub enum DataShape {
 }
 
 impl DataShape {
-    /// Size of a complete file or object.
+    /// Size of a complete file or object, the max if they differ.
     pub fn item_bytes(&self) -> u64 {
         match self {
             DataShape::Files { file_bytes, .. } => *file_bytes,
@@ -101,12 +105,14 @@ impl Again {
 }
 
 /// What a write stage wrote: the input of stages that read, verify and remove it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DataSet {
     shape: DataShape,
     extents: Vec<Extent>,
     /// Each file is an extent with a size of its own, and complete in it.
     own_sizes: bool,
+    /// The sizes of complete files or objects, if they follow a distribution.
+    drawn: Option<Arc<SizeTable>>,
 }
 
 impl Default for DataSet {
@@ -118,7 +124,7 @@ impl Default for DataSet {
 impl DataSet {
     pub(crate) fn new(shape: DataShape, mut extents: Vec<Extent>) -> Self {
         extents.retain(|extent| extent.existing > 0);
-        DataSet { shape, extents, own_sizes: false }
+        DataSet { shape, extents, own_sizes: false, drawn: None }
     }
 
     /// Complete files or objects numbered from 0; slices of a device are numbered, too.
@@ -146,6 +152,21 @@ impl DataSet {
         DataSet { own_sizes: true, ..DataSet::new(shape, extents) }
     }
 
+    /// The same complete files or objects, each of the size that its number has in this table.
+    #[must_use]
+    pub fn drawn_from(self, table: Option<Arc<SizeTable>>) -> Self {
+        DataSet { drawn: table.filter(|_| self.is_laid_out()), ..self }
+    }
+
+    /// The size of a complete file or object with this number in bytes: of the data set, or of a lane's own.
+    #[inline]
+    pub fn bytes_of(&self, object: u64) -> u64 {
+        match &self.drawn {
+            Some(table) => table.bytes_of(size_number(object)),
+            None => self.shape.item_bytes(),
+        }
+    }
+
     /// The number of the first file or object; 0 if there is none.
     pub fn first(&self) -> u64 {
         self.extents.first().map_or(0, |extent| extent.first)
@@ -163,6 +184,12 @@ impl DataSet {
 
     /// Bytes that were acknowledged and can be read back.
     pub fn bytes(&self) -> u64 {
+        if let Some(table) = &self.drawn {
+            let bytes = table.in_bytes();
+            let of =
+                |extent: &Extent| bytes.before(extent.first + extent.complete) - bytes.before(extent.first);
+            return self.extents.iter().map(of).sum();
+        }
         let item = self.shape.item_bytes();
         self.extents.iter().map(|extent| extent.complete * item + extent.partial_bytes).sum()
     }
@@ -171,7 +198,11 @@ impl DataSet {
     pub fn sizes(&self) -> impl Iterator<Item = (u64, u64)> {
         let item = self.shape.item_bytes();
         self.extents.iter().flat_map(move |extent| {
-            (0..extent.existing).map(move |at| (extent.first + at, size_of_item(extent, at, item)))
+            let size = move |at| match &self.drawn {
+                Some(_) => self.bytes_of(extent.first + at),
+                None => size_of_item(extent, at, item),
+            };
+            (0..extent.existing).map(move |at| (extent.first + at, size(at)))
         })
     }
 
@@ -179,8 +210,15 @@ impl DataSet {
     pub(crate) fn blocks(&self, block_bytes: u64) -> Index {
         let item_bytes = self.shape.item_bytes();
         let per_item = item_bytes.div_ceil(block_bytes);
+        let unit = Unit { block_bytes, per_item, item_bytes };
+        if let Some(table) = &self.drawn {
+            let sums = table.in_blocks(block_bytes);
+            let count = |e: &Extent| sums.before(e.first + e.complete) - sums.before(e.first);
+            let index = Index::new(self.extents.clone(), count, unit);
+            return Index { drawn: Some(Drawn { table: Arc::clone(table), sums: Some(sums) }), ..index };
+        }
         let count = |e: &Extent| e.complete * per_item + e.partial_bytes.div_ceil(block_bytes);
-        Index::new(self.extents.clone(), count, Unit { block_bytes, per_item, item_bytes })
+        Index::new(self.extents.clone(), count, unit)
     }
 
     /// The units written or checked by one operation: blocks of files and devices, whole objects.
@@ -205,8 +243,19 @@ impl DataSet {
     pub(crate) fn items(&self) -> Index {
         let item_bytes = self.shape.item_bytes();
         let unit = Unit { block_bytes: item_bytes, per_item: 1, item_bytes };
-        Index::new(self.extents.clone(), |e| e.existing, unit)
+        let index = Index::new(self.extents.clone(), |e| e.existing, unit);
+        Index { drawn: self.drawn.clone().map(|table| Drawn { table, sums: None }), ..index }
     }
+}
+
+/// The number whose size an object has: files that lanes create begin at different places of the table.
+#[inline]
+fn size_number(object: u64) -> u64 {
+    if object & OWN == 0 {
+        return object;
+    }
+    let lane = object >> COUNT_BITS & ((1 << LANE_BITS) - 1);
+    (object & ((1 << COUNT_BITS) - 1)) + content::mixed(lane) % content::SIZE_PERIOD
 }
 
 fn size_of_item(extent: &Extent, at: u64, item_bytes: u64) -> u64 {
@@ -239,6 +288,15 @@ pub(crate) struct Index {
     extents: Vec<(u64, Extent)>,
     total: u64,
     unit: Unit,
+    /// Where items differ in size.
+    drawn: Option<Drawn>,
+}
+
+/// Sizes of items, and the blocks of all of them; `None` if each item is one unit.
+#[derive(Clone, Debug)]
+struct Drawn {
+    table: Arc<SizeTable>,
+    sums: Option<SizeSums>,
 }
 
 impl Index {
@@ -252,7 +310,7 @@ impl Index {
             }
             total += units;
         }
-        Index { extents: numbered, total, unit }
+        Index { extents: numbered, total, unit, drawn: None }
     }
 
     /// Number of units.
@@ -273,17 +331,49 @@ impl Index {
         (place, extent.again.generation(item, place.offset..place.offset + place.len))
     }
 
+    /// The file or object that a unit belongs to, counted over all of them.
+    pub(crate) fn item_of(&self, number: u64) -> u64 {
+        // Only complete files or objects are divided in two ways, and these are one extent.
+        self.locate(number).1
+    }
+
+    /// The first unit of a file or object, counted over all of them.
+    pub(crate) fn first_of_item(&self, item: u64) -> u64 {
+        match (&self.drawn, self.extents.first()) {
+            (Some(Drawn { sums: Some(sums), .. }), Some((_, extent))) => {
+                sums.before(extent.first + item) - sums.before(extent.first)
+            }
+            _ => item * self.unit.per_item,
+        }
+    }
+
     #[inline]
     fn locate(&self, number: u64) -> (&Extent, u64, Place) {
         debug_assert!(number < self.total);
         let after = self.extents.partition_point(|(first, _)| *first <= number);
         let (first, extent) = &self.extents[after - 1];
         let within = number - first;
+        if let Some(drawn) = &self.drawn {
+            return drawn.locate(extent, within, self.unit.block_bytes);
+        }
         let (item, block) = (within / self.unit.per_item, within % self.unit.per_item);
         let offset = block * self.unit.block_bytes;
         let size = size_of_item(extent, item, self.unit.item_bytes);
         let len = size.saturating_sub(offset).min(self.unit.block_bytes);
         (extent, item, Place { object: extent.first + item, offset, len })
+    }
+}
+
+impl Drawn {
+    /// The extent's item with this unit, and the unit's location.
+    fn locate<'e>(&self, extent: &'e Extent, unit: u64, block_bytes: u64) -> (&'e Extent, u64, Place) {
+        let (object, block) = match &self.sums {
+            Some(sums) => sums.locate(sums.before(extent.first) + unit),
+            None => (extent.first + unit, 0),
+        };
+        let offset = block * block_bytes;
+        let len = (self.table.bytes_of(object) - offset).min(block_bytes);
+        (extent, object - extent.first, Place { object, offset, len })
     }
 }
 
@@ -348,6 +438,47 @@ mod tests {
         let alike = DataSet::of_sizes(5, &[20, 20], 10);
         let shape = DataShape::Files { file_bytes: 20, block_bytes: 10 };
         assert_eq!(alike, DataSet::laid_out_from(shape, 5, 2));
+    }
+
+    fn drawn(first: u64, files: u64) -> DataSet {
+        let law = content::SizeLaw::Shares(vec![(5, 0.3), (20, 0.3), (35, 0.4)]);
+        let table = SizeTable::new(content::SizeDistribution { law, limit_bytes: None, seed: 1 });
+        let shape = DataShape::Files { file_bytes: 35, block_bytes: 10 };
+        DataSet::laid_out_from(shape, first, files).drawn_from(Some(Arc::new(table)))
+    }
+
+    #[test]
+    fn files_of_drawn_sizes_are_covered_to_their_ends() {
+        // Beyond one period of the table.
+        let set = drawn(65_530, 20);
+        let sizes: Vec<_> = set.sizes().collect();
+        assert!(
+            (sizes.len(), sizes[0].0) == (20, 65_530) && sizes.iter().any(|(_, size)| *size != sizes[0].1)
+        );
+        assert_eq!(set.bytes(), sizes.iter().map(|(_, size)| size).sum::<u64>());
+        let (blocks, items) = (set.blocks(10), set.items());
+        let mut expected = Vec::new();
+        for (item, (object, size)) in sizes.into_iter().enumerate() {
+            assert_eq!(items.place(item as u64), Place { object, offset: 0, len: size });
+            assert_eq!(blocks.first_of_item(item as u64), expected.len() as u64);
+            expected.extend(
+                (0..size).step_by(10).map(|offset| (item as u64, object, offset, 10.min(size - offset))),
+            );
+        }
+        let places = (0..blocks.total()).map(|at| {
+            let Place { object, offset, len } = blocks.place(at);
+            (blocks.item_of(at), object, offset, len)
+        });
+        assert_eq!(places.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn lanes_create_files_of_different_sizes() {
+        let set = drawn(0, 1);
+        let of_lane =
+            |lane: u64| (0..100).map(|count| set.bytes_of(OWN | lane << COUNT_BITS | count)).collect();
+        let (one, other): (Vec<u64>, Vec<u64>) = (of_lane(0), of_lane(1));
+        assert!(one != other && one.contains(&35) && one.contains(&5));
     }
 
     #[test]

@@ -164,8 +164,9 @@ fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
         return;
     }
     for size in workload.block_sizes().iter() {
-        if workload.file_bytes() > 0 && size.bytes > workload.file_bytes() {
-            let (block, file) = (Size(size.bytes), Size(workload.file_bytes()));
+        let max_bytes = workload.max_file_bytes();
+        if max_bytes > 0 && size.bytes > max_bytes {
+            let (block, file) = (Size(size.bytes), Size(max_bytes));
             let what = if kind.ranges { "file" } else { "object" };
             fields.fault(
                 if fields.has("block_size") { "block_size" } else { "file_size" },
@@ -210,7 +211,18 @@ fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
 fn direct_files(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     let bytes = cell.workload.file_bytes();
     let moves = cell.workload.does(|op| op.is_of_ranges() || op.is_whole());
-    if moves && kind.page_cache && cell.target.flag(kind, "direct") && !bytes.is_multiple_of(512) {
+    if !(moves && kind.page_cache && cell.target.flag(kind, "direct")) {
+        return;
+    }
+    if let Some(sizes) = cell.workload.sizes() {
+        if !sizes.are_multiples_of(512) {
+            fields.fault(
+                "file_size",
+                "direct I/O moves multiples of 512 bytes, and these sizes are any number of bytes",
+                "use shares of such multiples, as in {shares: {4KiB: 60%, 64KiB: 40%}}, or direct: false",
+            );
+        }
+    } else if !bytes.is_multiple_of(512) {
         fields.fault(
             "file_size",
             format!("direct I/O moves multiples of 512 bytes, not {}", Size(bytes)),

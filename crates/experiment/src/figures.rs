@@ -73,8 +73,11 @@ pub struct DataSetFigures {
     pub url: String,
     /// Files or objects per host.
     pub items: u64,
-    /// Size of each item in bytes; 0 for a whole block device, and for existing files in full size.
+    /// Size of each item in bytes, the mean if they differ; 0 for a whole block device, and for existing files in full size.
     pub item_bytes: u64,
+    /// How sizes differ, as in an experiment file, if they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<String>,
     /// Whether they are objects.
     pub objects: bool,
     /// Names of the files, if the user gave them: all of a few, otherwise the first and the last.
@@ -224,6 +227,8 @@ struct Layout {
     url: String,
     items: u64,
     item_bytes: u64,
+    /// How sizes differ, and the seed that assigns them.
+    sizes: Option<(String, u64)>,
     objects: bool,
     /// All names of files that the user named.
     names: Option<String>,
@@ -239,6 +244,7 @@ impl Layout {
             url: cell.target.url.clone(),
             items: workload.files(),
             item_bytes: workload.file_bytes(),
+            sizes: workload.sizes().map(|sizes| (sizes.to_string(), sizes.seed)),
             objects: kind_of(kinds, &cell.target.url).is_some_and(|kind| kind.holds_objects(&workload.ops)),
             names: workload.user_files().map(UserFiles::all),
             payload: (workload.compressible().to_bits(), workload.dedupe().to_bits()),
@@ -251,6 +257,7 @@ impl Layout {
             url: self.url.clone(),
             items: self.items,
             item_bytes: self.item_bytes,
+            sizes: self.sizes.as_ref().map(|(sizes, _)| sizes.clone()),
             objects: self.objects,
             names: cell.workload.user_files().map(|files| files.shown(self.items)),
             hosts,

@@ -78,6 +78,22 @@ pub(crate) const FILE: &[Key] = &[
 /// Values of `cache`.
 pub(crate) const CACHE: &[&str] = &["keep", "invalidate", "drop"];
 
+/// Keys of `file_size` and `object_size` as a map.
+pub(crate) const SIZES: &[Key] = &[
+    key("exponential", Size, "none", "exponential distribution with this mean"),
+    key("lognormal", Named("lognormal"), "none", "lognormal distribution"),
+    key("shares", Named("size_shares"), "none", "map of sizes to shares"),
+    key("max", Size, "none", "larger sizes are cut to this one"),
+];
+
+/// The distributions among them, of which a map has one.
+pub(crate) const SIZE_LAWS: &[&str] = &["exponential", "lognormal", "shares"];
+
+pub(crate) const LOGNORMAL: &[Key] = &[
+    key("median", Size, "", "half of the files are smaller"),
+    key("sigma", Named("number"), "", "standard deviation of the natural logarithm of the size, up to 4"),
+];
+
 pub(crate) const WORKLOAD: &[Key] = &[
     key("target", Text, "the only target", "name of the target"),
     key("ops", Named("ops"), "", "the operation, or a map of operations to shares"),
@@ -98,12 +114,17 @@ pub(crate) const WORKLOAD: &[Key] = &[
     ),
     key(
         "file_size",
-        Size,
+        Named("file_size"),
         "1GiB; for rados 4MiB; for block devices and existing files, all of it",
-        "size of each file, or of the part of a block device or existing file to use",
+        "size of each file, or of the part of a block device or existing file to use; or a distribution of sizes",
     ),
     key("objects", Count(1), "64", "objects in the data set"),
-    key("object_size", Size, "8MiB; for rados 4MiB, for memcached 4KiB", "size of each object"),
+    key(
+        "object_size",
+        Named("file_size"),
+        "8MiB; for rados 4MiB, for memcached 4KiB",
+        "size of each object, or a distribution of sizes",
+    ),
     key(
         "rate",
         Named("rate"),

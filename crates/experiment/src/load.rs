@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use content::SizeDistribution;
 use metrics::OpKind;
 use serde::{Deserialize, Serialize};
 
@@ -69,8 +70,11 @@ pub struct MixLoad {
     pub think: Option<Think>,
     /// Files or objects in the data set. 1 for block devices.
     pub files: u64,
-    /// Size of each, in bytes; for block devices and existing files the part to use, 0 meaning all of it.
+    /// Size of each, in bytes, the mean if they differ; for block devices and existing files the part to use, 0 meaning all
+    /// of it.
     pub file_bytes: u64,
+    /// How their sizes differ, if they do.
+    pub sizes: Option<SizeDistribution>,
     /// Names of the files, if the user gave them.
     pub user_files: Option<UserFiles>,
     /// Share of each 4 KiB that compresses to nothing, 0 to 1.
@@ -229,13 +233,23 @@ impl Workload {
         }
     }
 
-    /// Size of each, in bytes; 0 if it is determined at the target.
+    /// Size of each, in bytes, the mean if they differ; 0 if it is determined at the target.
     pub fn file_bytes(&self) -> u64 {
         match &self.load {
             Load::Mix(mix) => mix.file_bytes,
             Load::Stream(job) => job.known_file_bytes(),
             Load::Pass(pass) => pass.file_bytes,
         }
+    }
+
+    /// Max size of a file or object, in bytes; 0 if it is determined at the target.
+    pub fn max_file_bytes(&self) -> u64 {
+        self.sizes().map_or_else(|| self.file_bytes(), SizeDistribution::max_bytes)
+    }
+
+    /// How the sizes of a mix's files or objects differ, if they do.
+    pub fn sizes(&self) -> Option<&SizeDistribution> {
+        self.mix()?.sizes.as_ref()
     }
 
     /// Share of each 4 KiB that compresses to nothing, 0 to 1.

@@ -14,6 +14,7 @@ mod rate;
 mod rules;
 mod scale;
 mod server_scale;
+mod sizes;
 mod stages;
 mod study;
 mod target;

@@ -35,6 +35,7 @@ pub fn schema(kinds: &[&'static TargetKind]) -> Value {
     let jobs = all.as_object_mut().expect("an object was made");
     jobs.extend(fleet::definitions());
     jobs.extend(accounting::definitions());
+    jobs.extend(sizes());
     for (name, schema) in [
         ("job", of_type::<Job>(jobs)),
         ("pass", of_type::<Pass>(jobs)),
@@ -91,10 +92,24 @@ fn allow_units(schema: &mut Value) {
     }
 }
 
+/// A map of these keys to shares.
+fn share_of(keys: Value) -> Value {
+    json!({"type": "object", "propertyNames": keys, "additionalProperties": reference("share"), "minProperties": 1})
+}
+
+/// Sizes of files and objects.
+fn sizes() -> [(String, Value); 3] {
+    [
+        ("file_size", json!({"anyOf": [reference("size"), object(known::SIZES, &[])]})),
+        ("lognormal", object(known::LOGNORMAL, &["median", "sigma"])),
+        ("size_shares", share_of(json!({"type": "string"}))),
+    ]
+    .map(|(name, schema)| (name.to_owned(), schema))
+}
+
 /// All named definitions.
 fn definitions(kinds: &[&'static TargetKind]) -> Value {
     let op_names: Vec<_> = OpKind::ALL.iter().map(|kind| kind.name()).collect();
-    let share_of = |keys: Value| json!({"type": "object", "propertyNames": keys, "additionalProperties": reference("share"), "minProperties": 1});
     let one_of_keys = |pairs: Vec<(&str, Value)>| {
         let properties: Map<String, Value> =
             pairs.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();

@@ -1,5 +1,6 @@
 //! The form of a workload in results files and between agents: the fields of all kinds of load side by side.
 
+use content::SizeDistribution;
 use serde::{Deserialize, Serialize};
 
 use crate::job::{Job, Placement, Think};
@@ -26,6 +27,9 @@ pub(crate) struct StoredWorkload {
     batch_size: Option<u32>,
     files: u64,
     file_bytes: u64,
+    /// Only if files differ in size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sizes: Option<SizeDistribution>,
     compressible: f64,
     dedupe: f64,
     verify: bool,
@@ -56,6 +60,7 @@ impl From<StoredWorkload> for Workload {
                 batch_size: stored.batch_size.unwrap_or(USUAL_BATCH),
                 files: stored.files,
                 file_bytes: stored.file_bytes,
+                sizes: stored.sizes,
                 compressible: stored.compressible,
                 dedupe: stored.dedupe,
                 verify: stored.verify,
@@ -92,6 +97,7 @@ impl From<Workload> for StoredWorkload {
             batch_size: workload.batch_size(),
             files: workload.files(),
             file_bytes: workload.file_bytes(),
+            sizes: workload.sizes().cloned(),
             compressible: workload.compressible(),
             dedupe: workload.dedupe(),
             verify: workload.verifies(),

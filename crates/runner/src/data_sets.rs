@@ -94,16 +94,19 @@ fn layout(context: &Context, cell: &Cell, site: &Site) -> String {
         1 => String::new(),
         hosts => format!(" on {hosts} hosts"),
     };
+    let bytes = match workload.sizes() {
+        Some(sizes) => format!("{sizes} from seed {}", sizes.seed),
+        None => format!("{} bytes", site.item_bytes()),
+    };
     let names = match workload.user_files() {
         Some(files) => format!(" named {}", files.all()),
         None => String::new(),
     };
     let size = context.plan.size_of_data(cell).map_or_else(String::new, |size| format!(" at {size}"));
     format!(
-        "{} {} of {} bytes{names}{hosts}{size}, compressible {}, dedupe {}",
+        "{} {} of {bytes}{names}{hosts}{size}, compressible {}, dedupe {}",
         site.objects(),
         site.kind(),
-        site.item_bytes(),
         workload.compressible(),
         workload.dedupe()
     )

@@ -7,13 +7,8 @@ use super::{OpenTarget, TargetError};
 
 /// Checks the size of every file or object.
 pub(super) fn check(opened: &dyn OpenTarget, data_set: &DataSet) -> Result<(), TargetError> {
-    let mut found = Found {
-        first: data_set.first(),
-        items: data_set.objects(),
-        bytes: data_set.shape().item_bytes(),
-        right: 0,
-        wrong: None,
-    };
+    let mut found =
+        Found { first: data_set.first(), items: data_set.objects(), data_set, right: 0, wrong: None };
     if !opened.items(&mut |number, size| found.item(number, size))? {
         return Ok(());
     }
@@ -21,8 +16,10 @@ pub(super) fn check(opened: &dyn OpenTarget, data_set: &DataSet) -> Result<(), T
         return Ok(());
     }
     let what = match found.wrong {
-        Some((number, size)) => format!("{number:016x} has {size} bytes and should have {}", found.bytes),
-        None => format!("there are {} of {} with {} bytes", found.right, found.items, found.bytes),
+        Some((number, size)) => {
+            format!("{number:016x} has {size} bytes and should have {}", data_set.bytes_of(number))
+        }
+        None => format!("there are {} of {} with the right size", found.right, found.items),
     };
     Err(TargetError::Input(format!("the data set is not complete: {what}; prepare it by `prepare: fill`")))
 }
@@ -38,21 +35,21 @@ pub(super) fn held_generation(opened: &dyn OpenTarget, payload: &Payload, first:
 }
 
 /// What the listing found so far.
-struct Found {
+struct Found<'d> {
     first: u64,
     items: u64,
-    bytes: u64,
+    data_set: &'d DataSet,
     right: u64,
     /// The first with a wrong size.
     wrong: Option<(u64, u64)>,
 }
 
-impl Found {
+impl Found<'_> {
     fn item(&mut self, number: u64, size: u64) {
         if !(self.first..self.first + self.items).contains(&number) {
             return;
         }
-        if size == self.bytes {
+        if size == self.data_set.bytes_of(number) {
             self.right += 1;
         } else {
             self.wrong.get_or_insert((number, size));

@@ -94,7 +94,7 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
         fdatasync: workload.fdatasync(),
         xattrs: workload.does(|op| matches!(op, OpKind::Setxattr | OpKind::Getxattr)),
         fallocate: request.read("fallocate", fallocate)?.unwrap_or(usual.fallocate),
-        file_bytes: workload.file_bytes(),
+        file_bytes: workload.max_file_bytes(),
         tree: tree_of(request)?,
         trim: given.flag("trim").unwrap_or(usual.trim),
         durable: request.read("sync", durable)?.unwrap_or(usual.durable),
@@ -109,7 +109,7 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
         .block_sizes()
         .iter()
         .map(|size| size.bytes)
-        .chain([workload.file_bytes()])
+        .chain([workload.file_bytes()].into_iter().filter(|_| workload.sizes().is_none()))
         .filter(|size| *size > 0)
         .collect();
     let driver = FileDriver::new(config)

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use content::SizeTable;
 use drivers::{Driver, DriverError, Payload};
 use engine::{Control, DataSet, DataShape, StageError, StagePlan, StageResult};
 use experiment::{CacheControl, Cell, Job, Pass, Target, TargetKind, TargetOptions, TargetUrl, Workload};
@@ -98,6 +100,11 @@ impl OpenRequest<'_> {
     }
 }
 
+/// The sizes of a workload's files or objects, if they differ.
+fn sizes(workload: &Workload) -> Option<Arc<SizeTable>> {
+    workload.sizes().map(|sizes| Arc::new(SizeTable::new(sizes.clone())))
+}
+
 /// Any driver: one virtual call per stage; the load loop inside is monomorphised for that driver.
 pub trait StageRunner {
     /// Runs a stage on the driver's target.
@@ -140,12 +147,12 @@ pub trait OpenTarget: Send + Sync {
             return DataShape::Device { bytes };
         }
         if self.kind().holds_objects(&workload.ops) {
-            return DataShape::Objects { object_bytes: workload.file_bytes() };
+            return DataShape::Objects { object_bytes: workload.max_file_bytes() };
         }
         let largest = workload.block_sizes().iter().map(|size| size.bytes).max();
         DataShape::Files {
-            file_bytes: workload.file_bytes(),
-            block_bytes: largest.unwrap_or(workload.file_bytes()),
+            file_bytes: workload.max_file_bytes(),
+            block_bytes: largest.unwrap_or(workload.max_file_bytes()),
         }
     }
 
@@ -358,13 +365,14 @@ impl dyn OpenTarget {
         if let Some(files) = self.by_name() {
             return files.data_set(files.numbers());
         }
-        DataSet::laid_out(self.shape(workload), workload.files())
+        DataSet::laid_out(self.shape(workload), workload.files()).drawn_from(sizes(workload))
     }
 
     /// One agent's share of a place used by several: every `parts`-th file or object, starting at `first_part`.
     pub fn data_set_of(&self, workload: &Workload, first_part: u32, parts: u32) -> DataSet {
         let (first, parts) = (u64::from(first_part), u64::from(parts));
         DataSet::laid_out_from(self.shape(workload), first * workload.files(), parts * workload.files())
+            .drawn_from(sizes(workload))
     }
 
     /// Takes over the place of a lost agent: it is in our journal from now on.

@@ -220,7 +220,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
             .text("fan_out")
             .and_then(|text| FAN_OUTS.iter().position(|known| *known == text))
             .map_or(0, |digits| digits as u32),
-        may_put_parts: workload.file_bytes() > part_size,
+        may_put_parts: workload.max_file_bytes() > part_size,
         control_timeout: Duration::try_from_secs_f64(workload.op_timeout_s)
             .unwrap_or(PATIENCE)
             .max(context.patience.answer),

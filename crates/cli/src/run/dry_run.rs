@@ -166,7 +166,11 @@ fn data_set(set: &DataSetFigures) -> String {
                 }
                 _ => String::new(),
             };
-            format!("{items} of {}{hosts}{all}", Size(bytes))
+            let size = match &set.sizes {
+                Some(sizes) => format!("{sizes}"),
+                None => Size(bytes).to_string(),
+            };
+            format!("{items} of {size}{hosts}{all}")
         }
     };
     let names = set.names.as_ref().map_or_else(String::new, |names| format!(" ({names})"));

@@ -339,7 +339,7 @@ async fn create_file(session: &FileSession, op: &Op) -> Result<(File, u32), Faul
     let named = matches!(session.config.place, Place::Named(_));
     let options = FileOptions { write: true, create_new: !named, create: named, ..options(session) };
     let file = open_by_name(session, op, options).await?;
-    let bytes = session.config.file_bytes;
+    let bytes = if op.len > 0 { op.len } else { session.config.file_bytes };
     let space = match session.config.fallocate {
         Fallocate::None => None,
         Fallocate::Allocate => Some(Space::Reserve),

@@ -69,22 +69,22 @@ enum Aim {
 impl<'a> Mixer<'a> {
     pub(super) fn new(plan: Rc<MixDraws>, lane: u32, number: u64, lanes: u64, notes: &'a LaneRecord) -> Self {
         let aim = |role: &Role, salt: u64| {
-            let picker = |total, place_bytes| {
-                Picker::new(&plan.mix.access, &field_of(&plan, total, place_bytes, number, lanes, salt))
+            let picker = |index, place_bytes| {
+                Picker::new(&plan.mix.access, &field_of(&plan, index, place_bytes, number, lanes, salt))
             };
             match role {
                 Role::Blocks if plan.sizes.len() > 1 && plan.mix.access == Access::Sequential => {
-                    let first = field_of(&plan, plan.items.total(), 1, number, lanes, salt).share.start;
+                    let first = field_of(&plan, &plan.items, 1, number, lanes, salt).share.start;
                     Aim::Stream(Stream::new(first))
                 }
                 Role::Blocks => {
                     let sizes = plan.sizes.iter();
-                    Aim::Blocks(sizes.map(|size| picker(size.blocks.total(), size.bytes)).collect())
+                    Aim::Blocks(sizes.map(|size| picker(&size.blocks, size.bytes)).collect())
                 }
-                Role::Items => Aim::Items(picker(plan.items.total(), plan.item_bytes())),
+                Role::Items => Aim::Items(picker(&plan.items, plan.item_bytes())),
                 Role::Book => Aim::Book,
                 Role::Own => Aim::Own,
-                Role::Commit => Aim::Commit(picker(plan.items.total(), plan.item_bytes())),
+                Role::Commit => Aim::Commit(picker(&plan.items, plan.item_bytes())),
             }
         };
         let aims = plan.ops.iter().zip(0..).map(|(op, salt)| aim(&op.role, salt)).collect();
@@ -214,7 +214,7 @@ impl<'a> Mixer<'a> {
     }
 
     fn commit_of(&self, object: u64) -> Op {
-        self.at(OpKind::Commit, Place { object, offset: 0, len: self.plan.item_bytes() }, 0)
+        self.at(OpKind::Commit, Place { object, offset: 0, len: self.plan.bytes_of(object) }, 0)
     }
 
     #[inline]

@@ -35,6 +35,9 @@ fn named(name: &str) -> String {
             here(&format!("accounting-{}-", name.trim_start_matches("accounting_")))
         }
         "via" => format!("host, or {}", here("accounting-via-")),
+        "file_size" => format!("size, or {}", here("file_size-")),
+        "lognormal" => here("file_size-lognormal-"),
+        "size_shares" => "map of sizes to shares".to_owned(),
         "files" => format!("number, or {}", here("files")),
         "file_names" => "list of names, or map".to_owned(),
         "measure" => format!("duration, or {}", here("stages-measure-")),
@@ -142,6 +145,13 @@ pub fn reference(kinds: &[&'static TargetKind]) -> String {
             "A number alone is short for `count`. [experiments.md](experiments.md#files-with-names) explains names.",
             FILES,
         ),
+        table(
+            "`file_size: {…}`",
+            "One of the distributions, and perhaps `max`; the same for `object_size`. \
+             [experiments.md](experiments.md#files-of-different-sizes) explains them.",
+            SIZES,
+        ),
+        table("`file_size: {lognormal: {…}}`", "Many small files and a few large ones.", LOGNORMAL),
         table("`placement`", "Cores alone, `placement: 0-7`, are short for `cores`.", PLACEMENT),
         table(
             "`think`",

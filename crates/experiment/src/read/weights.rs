@@ -78,22 +78,7 @@ pub(super) fn block_sizes(fields: &Fields<'_>, default: u64) -> Option<Vec<Weigh
         return Some(vec![WeightedSize { bytes: default, weight: 1.0 }]);
     };
     let sizes = match &node.value {
-        Value::Map(entries) => {
-            let weights = shares(reader, &node, "block_size: {4KiB: 60%, 64KiB: 40%}")?;
-            let mut sizes: Vec<WeightedSize> = Vec::new();
-            for (entry, weight) in entries.iter().zip(weights) {
-                let parsed: Result<Size, ParseError> = entry.key.parse();
-                match parsed {
-                    Ok(size) if sizes.iter().any(|other| other.bytes == size.bytes()) => {
-                        let text = format!("{size} is given twice");
-                        reader.log.fault(entry.key_place, text, "give each size once");
-                    }
-                    Ok(size) => sizes.push(WeightedSize { bytes: size.bytes(), weight }),
-                    Err(error) => reader.log.fault(entry.key_place, error.fault(), error.hint()),
-                }
-            }
-            (sizes.len() == entries.len()).then_some(sizes)?
-        }
+        Value::Map(_) => sizes_of(reader, &node, "block_size: {4KiB: 60%, 64KiB: 40%}")?,
         Value::List(_) => {
             reader.fault(
                 &node,
@@ -110,6 +95,24 @@ pub(super) fn block_sizes(fields: &Fields<'_>, default: u64) -> Option<Vec<Weigh
         return None;
     }
     Some(sizes)
+}
+
+/// The keys of a map as sizes, and its values as shares that add up to 1.
+pub(super) fn sizes_of(reader: &Reader<'_>, node: &Node, example: &str) -> Option<Vec<WeightedSize>> {
+    let weights = shares(reader, node, example)?;
+    let mut sizes: Vec<WeightedSize> = Vec::new();
+    for (entry, weight) in node.entries().iter().zip(weights) {
+        let parsed: Result<Size, ParseError> = entry.key.parse();
+        match parsed {
+            Ok(size) if sizes.iter().any(|other| other.bytes == size.bytes()) => {
+                let text = format!("{size} is given twice");
+                reader.log.fault(entry.key_place, text, "give each size once");
+            }
+            Ok(size) => sizes.push(WeightedSize { bytes: size.bytes(), weight }),
+            Err(error) => reader.log.fault(entry.key_place, error.fault(), error.hint()),
+        }
+    }
+    (sizes.len() == node.entries().len()).then_some(sizes)
 }
 
 /// The values of a map as shares that add up to 1.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use content::FileNames;
+use content::{FileNames, SizeDistribution};
 
 use super::hosts::Hosts;
-use super::{access, placement, rate, rules, stages, study, target, think, user_files, weights};
+use super::{access, placement, rate, rules, sizes, stages, study, target, think, user_files, weights};
 use crate::checks;
 use crate::foreign::in_our_words;
 use crate::job::WITHOUT_LIMIT_S;
@@ -118,7 +118,7 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
     if fields.own("group") {
         fields.fault("group", "only jobs run at the same time", "add job: {…}, or remove group");
     }
-    let shape = target.as_ref().map(|(_, kind)| Shape::of(fields, kind, ops.as_deref()));
+    let shape = target.as_ref().map(|(_, kind)| Shape::of(fields, kind, ops.as_deref(), shared.seed));
     let default_block = shape.as_ref().map_or(4096, |shape| shape.default_block);
     let block_sizes = weights::block_sizes(fields, default_block);
     let access = access::access(fields);
@@ -151,6 +151,7 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
         batch_size,
         files: shape.files,
         file_bytes: if whole { 0 } else { shape.file_bytes },
+        sizes: shape.sizes,
         user_files: shape.names.map(|names| UserFiles { names, create: stages.prepare != Prepare::Keep }),
         compressible,
         dedupe,
@@ -234,12 +235,13 @@ fn target_of(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<(Target, &'static
 struct Shape {
     files: u64,
     file_bytes: u64,
+    sizes: Option<SizeDistribution>,
     names: Option<FileNames>,
     default_block: u64,
 }
 
 impl Shape {
-    fn of(fields: &Fields<'_>, kind: &TargetKind, ops: Option<&[crate::plan::WeightedOp]>) -> Self {
+    fn of(fields: &Fields<'_>, kind: &TargetKind, ops: Option<&[WeightedOp]>, seed: u64) -> Self {
         let objects = kind.holds_objects(ops.unwrap_or_default());
         let (count_key, size_key, other_count, other_size) = if objects {
             ("objects", "object_size", "files", "file_size")
@@ -274,7 +276,17 @@ impl Shape {
             (false, true) => 0,
             (false, false) => kind.usual_file_bytes,
         };
-        let file_bytes = fields.size(size_key, default_size);
+        let sizes = sizes::sizes(fields, size_key, seed).flatten();
+        let file_bytes = match (&sizes, fields.get(size_key)) {
+            (Some(sizes), _) => sizes.mean_bytes(),
+            // Its faults are reported already.
+            (None, Some(Node { value: Value::Map(_), .. })) => default_size.max(1),
+            (None, _) => fields.size(size_key, default_size),
+        };
+        if sizes.is_some() && (device || names.is_some()) {
+            let what = if device { "a block device" } else { "a file with a name" };
+            fields.fault(size_key, format!("{what} has one size"), "write one size such as 1GiB");
+        }
         let whole_device = device && !fields.has(size_key);
         if file_bytes == 0 && !whole_device {
             let what = if objects { "object" } else { "file" };
@@ -288,9 +300,10 @@ impl Shape {
             fields.fault(size_key, "this is more than 1 EiB of data", "use fewer or smaller ones");
         }
         // A default block larger than the file would cause a fault that is not the user's.
-        let default_block = if objects { file_bytes.max(1) } else { 4096.min(file_bytes.max(1)) };
+        let max_bytes = sizes.as_ref().map_or(file_bytes, SizeDistribution::max_bytes).max(1);
+        let default_block = if objects { max_bytes } else { 4096.min(max_bytes) };
         let default_block = if device { 4096 } else { default_block };
-        Self { files, file_bytes, names, default_block }
+        Self { files, file_bytes, sizes, names, default_block }
     }
 }
 

@@ -138,6 +138,13 @@ fn data_set(cell: &Cell) -> String {
         }
         (files, 0) if load.pass().is_some() => format!("{} files", FigureUnit::Count.text(files as f64)),
         (_, 0) => "the whole device".to_owned(),
+        (files, bytes) if let Some(sizes) = load.sizes() => {
+            format!(
+                "{} × {} on average, {sizes}",
+                FigureUnit::Count.text(files as f64),
+                Size(bytes).rounded()
+            )
+        }
         (1, bytes) => Size(bytes).to_string(),
         (files, bytes) => format!("{} × {}", FigureUnit::Count.text(files as f64), Size(bytes)),
     };

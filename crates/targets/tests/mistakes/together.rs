@@ -154,5 +154,25 @@ stages: {prepare: keep}
         "verifying puts without preparation",
         store!("    ops: put\n    verify: true\nstages: {prepare: none}\n"),
     ),
+    Mistake::new(
+        "sizes-two",
+        "two distributions of file sizes",
+        disk!("    file_size: {exponential: 64KiB, shares: {4KiB: 100%}}\n"),
+    ),
+    Mistake::new(
+        "sizes-sigma",
+        "a lognormal distribution without its sigma",
+        disk!("    file_size: {lognormal: {median: 16KiB}}\n"),
+    ),
+    Mistake::new(
+        "sizes-block",
+        "file sizes on a block device",
+        "targets: {d: 'block:///dev/x'}\nworkloads: {r: {ops: read, file_size: {exponential: 1MiB}}}\n",
+    ),
+    Mistake::new(
+        "sizes-direct",
+        "direct I/O on files of any size",
+        "targets: {disk: {url: file:///mnt/data, direct: true}}\nworkloads: {r: {ops: read, file_size: {exponential: 1MiB}}}\n",
+    ),
     Mistake::new("prepare-none", "reading without preparation", disk!("stages: {prepare: none}\n")),
 ];

@@ -38,12 +38,12 @@ impl Mixer<'_> {
                 None => self.make(),
             },
             OpKind::Copy => match files.any_certain(&mut self.random) {
-                Some(object) => on(kind, object).other(files.newest()).range(0, self.plan.item_bytes()),
+                Some(object) => on(kind, object).other(files.newest()).range(0, self.plan.bytes_of(object)),
                 None => self.make(),
             },
             OpKind::Truncate => match files.any(&mut self.random) {
                 Some(object) => {
-                    let len = if self.random.bool() { self.plan.item_bytes() } else { 0 };
+                    let len = if self.random.bool() { self.plan.bytes_of(object) } else { 0 };
                     on(kind, object).range(0, len)
                 }
                 None => self.make(),
@@ -72,14 +72,14 @@ impl Mixer<'_> {
     /// A new file or object.
     fn make(&self) -> Op {
         let object = self.notes.own.get().files.newest();
-        let (kind, len) = self.plan.makes();
+        let (kind, len) = self.plan.makes(object);
         self.at(kind, Place { object, offset: 0, len }, self.plan.mix.generation)
     }
 
     /// A new file with all its content, which every so often is also committed.
     fn write_file(&self) -> Op {
         let object = self.notes.own.get().files.newest();
-        let place = Place { object, offset: 0, len: self.plan.item_bytes() };
+        let place = Place { object, offset: 0, len: self.plan.bytes_of(object) };
         Op {
             durable: self.is_durable(),
             ..self.at(OpKind::WriteFile, place, self.generation_of(OpKind::WriteFile))
@@ -89,7 +89,7 @@ impl Mixer<'_> {
     /// Writes the next block at the end of the lane's log. A full one is emptied first, so that the load's space is bounded.
     fn append(&mut self) -> Op {
         let Some(Tail { object, end }) = self.log.tail() else { return self.make() };
-        let most = self.plan.item_bytes();
+        let most = self.plan.bytes_of(object);
         if end >= most {
             return Op::new(OpKind::Truncate, self.lane, object);
         }

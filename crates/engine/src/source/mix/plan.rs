@@ -89,10 +89,16 @@ impl MixDraws {
         })
     }
 
-    /// Size of a file or object in bytes.
+    /// Size of a file or object in bytes, the max if they differ.
     #[inline]
     pub(super) fn item_bytes(&self) -> u64 {
         self.mix.data_set.shape().item_bytes()
+    }
+
+    /// Size of the file or object with this number in bytes.
+    #[inline]
+    pub(super) fn bytes_of(&self, object: u64) -> u64 {
+        self.mix.data_set.bytes_of(object)
     }
 
     /// Draws an operation by its weight.
@@ -130,7 +136,7 @@ impl MixDraws {
     pub(super) fn unit_of(&self, size: usize, block: u64) -> u64 {
         match self.rules.as_ref().and_then(|rules| rules.block_bytes) {
             Some(_) => block,
-            None => block / self.item_bytes().div_ceil(self.sizes[size].bytes),
+            None => self.sizes[size].blocks.item_of(block),
         }
     }
 
@@ -142,10 +148,10 @@ impl MixDraws {
         }
     }
 
-    /// The operation that creates a new file or object, and its size.
-    pub(super) fn makes(&self) -> (OpKind, u64) {
+    /// The operation that creates the new file or object with this number, and its size.
+    pub(super) fn makes(&self, object: u64) -> (OpKind, u64) {
         match self.mix.data_set.shape() {
-            DataShape::Objects { object_bytes } => (OpKind::Put, object_bytes),
+            DataShape::Objects { .. } => (OpKind::Put, self.bytes_of(object)),
             DataShape::Files { .. } | DataShape::Device { .. } => (OpKind::Create, 0),
         }
     }
@@ -161,21 +167,27 @@ fn draw(below: impl ExactSizeIterator<Item = f64>, random: &mut fastrand::Rng) -
     below.position(|below| drawn < below).unwrap_or(last)
 }
 
-/// The range from which a lane draws its places: `total` blocks or items.
+/// The range from which a lane draws its places: blocks or items.
 pub(super) fn field_of(
     plan: &MixDraws,
-    total: u64,
+    index: &Index,
     place_bytes: u64,
     number: u64,
     lanes: u64,
     salt: u64,
 ) -> Field {
-    let keep_to_share = plan.keeps_book();
+    let (total, keep_to_share) = (index.total(), plan.keeps_book());
     let share = if keep_to_share {
         // The same files or blocks as in the lane's ledger, in places of this size.
-        let (units, each) = (plan.units(), total / plan.units().max(1));
+        let units = plan.units();
         let share = Shares { total: units, parts: lanes }.of(number);
-        share.start * each..share.end * each
+        match plan.rules.as_ref().and_then(|rules| rules.block_bytes) {
+            Some(_) => {
+                let each = total / units.max(1);
+                share.start * each..share.end * each
+            }
+            None => index.first_of_item(share.start)..index.first_of_item(share.end),
+        }
     } else {
         Shares { total, parts: lanes }.of(number)
     };
