@@ -83,9 +83,9 @@ def parameters(lab: Lab, report: Report) -> None:
         ):
             digests("CRC32C" if "crc32c" in query else "None")
             for size in ("4KiB", "1MiB"):
-                load = MIXED.replace("4KiB", size)
+                load = MIXED.replace("4KiB", size).replace("queue_depth: 16", "queue_depth: 4, file_size: 16MiB")
                 checks = {"stages": ", verify: true", "extra": "gates: [errors == 0]"}
-                outcome = start(manometer, f"{tgt.url()}?{query}", load, **checks).finish()
+                outcome = start(manometer, f"{tgt.url()}?{query}", load, measure="1s", **checks).finish()
                 report.equal(f"{query}, {size}", (outcome.code, outcome.stderr[-500:] if outcome.code else ""), (0, ""))
             if "crc32c" in query:
                 report.contains("digests are agreed on", facts(outcome), ['"DataDigest": "CRC32C"'])
@@ -124,7 +124,8 @@ def chap(lab: Lab, report: Report) -> None:
 
         def expect(what: str, env: dict[str, str], code: bool, *said: str, url: str = "") -> None:
             manometer.env = plain | env
-            outcome = start(manometer, url or tgt.url(), MIXED).finish()
+            load = MIXED.replace("verify", "file_size: 4MiB, verify")
+            outcome = start(manometer, url or tgt.url(), load, measure="1s").finish()
             report.equal(f"{what}: succeeds", outcome.code == 0, code)
             report.contains(f"{what}: says why", outcome.stderr + outcome.stdout, list(said))
             everything = outcome.stderr + outcome.stdout
