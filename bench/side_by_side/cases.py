@@ -44,6 +44,7 @@ def all_cases(ours: Ours, manometer: Path, servers: Servers) -> list[Case]:
         *job_cases(manometer),
         *nfs_cases(ours, servers),
         *s3_cases(ours, servers),
+        *iscsi_cases(manometer, servers),
         *tcp_cases(ours, servers),
     ]
 
@@ -181,6 +182,25 @@ def s3_cases(ours: Ours, servers: Servers) -> list[Case]:
         case("S3 GET 4 KiB", "get", 4096, 10),
         bound("put", 4096),
         bound("get", 4096),
+    ]
+
+
+def iscsi_cases(manometer: Path, servers: Servers) -> list[Case]:
+    """One session with tgtd; as whole commands, like job files."""
+
+    def case(name: str, unit: str, op: str, size: int, depth: int, goal: float) -> Case:
+        return Case(
+            name,
+            unit,
+            "iscsi-perf",
+            goal,
+            lambda seconds: jobs.iscsi_job(manometer, servers.iscsi_url, op, size, depth, seconds, unit),
+            lambda seconds: jobs.iscsi_perf(servers.iscsi_url, op, size, depth, seconds, unit),
+        )
+
+    return [
+        case("iSCSI random read 4 KiB", "ops", "randread", 4096, 32, 1.5),
+        case("iSCSI read 1 MiB", "bytes", "read", MIB, 8, 1.3),
     ]
 
 

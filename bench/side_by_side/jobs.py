@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 from pathlib import Path
 
-from .measure import Sample, client
+from .measure import Sample, client, output
 from .peers import FILE_MIB, HERE, MIB, own_directory
 
 JOBS = HERE / "jobs"
+# Bytes of a block of the unit.
+BLOCK = 512
 
 
 def job_file(program: list[str], job: str, direct: bool, seconds: float, what: str) -> Sample:
@@ -32,6 +35,40 @@ def job_file(program: list[str], job: str, direct: bool, seconds: float, what: s
     done = document["jobs"][0]
     read, elapsed = done["read"], done["read"]["runtime"] / 1e3
     return Sample(read["total_ios"] if what == "ops" else read["io_bytes"], elapsed, busy, int(done["error"]))
+
+
+def iscsi_job(manometer: Path, url: str, op: str, size: int, depth: int, seconds: float, what: str) -> Sample:
+    """Reads of a logical unit as a job of fio's engine libiscsi."""
+    with own_directory() as directory:
+        env = {
+            "UNIT": url.replace(":", "\\:"),
+            "RW": op,
+            "BS": str(size),
+            "DEPTH": str(depth),
+            "SECONDS": str(max(1, round(seconds))),
+            "XDG_DATA_HOME": str(directory),
+            "XDG_STATE_HOME": str(directory),
+        }
+        before = cpu_seconds()
+        document = client([*ours(manometer), "--output-format=json", str(JOBS / "iscsi.fio")], seconds, env)
+        busy = cpu_seconds() - before
+    done = document["jobs"][0]
+    read, elapsed = done["read"], done["read"]["runtime"] / 1e3
+    return Sample(read["total_ios"] if what == "ops" else read["io_bytes"], elapsed, busy, int(done["error"]))
+
+
+def iscsi_perf(url: str, op: str, size: int, depth: int, seconds: float, what: str) -> Sample:
+    """libiscsi's own benchmark, which only reads, in whole seconds; its last line has the average."""
+    whole = max(1, round(seconds))
+    flags = [f"-b{size // BLOCK}", f"-m{depth}", f"-t{whole}", *(["-r"] if op == "randread" else [])]
+    before = cpu_seconds()
+    said = output(["iscsi-perf", *flags, url], seconds)
+    busy = cpu_seconds() - before
+    found = re.findall(r"^iops average (\d+) ", said.replace("\r", "\n"), re.MULTILINE)
+    if not found:
+        raise RuntimeError(f"iscsi-perf has no average: {said[-300:]}")
+    ops = int(found[-1]) * whole
+    return Sample(ops if what == "ops" else ops * size, whole, busy, 0)
 
 
 def cpu_seconds() -> float:

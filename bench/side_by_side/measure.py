@@ -59,8 +59,8 @@ def on_core(number: int, command: Sequence[str]) -> list[str]:
     return ["taskset", "--cpu-list", core(number), *command]
 
 
-def client(command: Sequence[str], seconds: float, env: Mapping[str, str] | None = None) -> Any:
-    """Runs a client on its core; the last line of its output as JSON, or all of it when that is one document."""
+def output(command: Sequence[str], seconds: float, env: Mapping[str, str] | None = None) -> str:
+    """Runs a client on its core; its output."""
     done = subprocess.run(
         on_core(CLIENT_CORE, command),
         stdin=subprocess.DEVNULL,
@@ -72,7 +72,12 @@ def client(command: Sequence[str], seconds: float, env: Mapping[str, str] | None
     )
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {(done.stderr or done.stdout).strip()}")
-    text = done.stdout.strip()
+    return done.stdout.strip()
+
+
+def client(command: Sequence[str], seconds: float, env: Mapping[str, str] | None = None) -> Any:
+    """Runs a client on its core; the last line of its output as JSON, or all of it when that is one document."""
+    text = output(command, seconds, env)
     return json.loads(text if text.startswith("{\n") else text.splitlines()[-1])
 
 

@@ -22,7 +22,14 @@ FILE_MIB = 256
 FIO_FASTEST = ["--fixedbufs", "--registerfiles", "--nonvectored=1", "--norandommap", "--gtod_reduce=1"]
 # The bare loops, and the libraries that they link.
 BARE: dict[str, list[str]] = {"http": [], "nfs": ["-lnfs"], "file": ["-luring"]}
-PACKAGES = {"fio": "fio", "iperf3": "iperf3", "/usr/include/nfsc/libnfs.h": "libnfs-dev", "/usr/include/liburing.h": "liburing-dev"}
+PACKAGES = {
+    "fio": "fio",
+    "iperf3": "iperf3",
+    "tgtd": "tgt",
+    "iscsi-perf": "libiscsi-bin",
+    "/usr/include/nfsc/libnfs.h": "libnfs-dev",
+    "/usr/include/liburing.h": "liburing-dev",
+}
 
 
 def cache() -> Path:

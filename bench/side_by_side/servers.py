@@ -111,8 +111,28 @@ class Servers:
 
     nfs: Nfs
     s3: S3
+    # The URL of a logical unit of tgtd's, a file of random bytes.
+    iscsi_url: str
     tcp_port: int
     iperf3_port: int
+
+
+LAB = Path(__file__).resolve().parents[2] / "tests" / "real"
+UNIT_MIB = 64
+
+
+@contextmanager
+def iscsi_target(directory: Path) -> Iterator[str]:
+    """tgtd as the real-server tests start it, on the server's core; the URL of its unit."""
+    sys.path.insert(0, str(LAB))
+    from lab.place import Place
+    from lab.tgt import target
+
+    with target(Place(directory)) as tgt:
+        tgt.images[1].write_bytes(os.urandom(1 << 20) * UNIT_MIB)
+        move = ["taskset", "--all-tasks", "--cpu-list", "--pid", core(SERVER_CORE), str(tgt.child.pid)]
+        subprocess.run(move, check=True, stdout=subprocess.DEVNULL)
+        yield tgt.url()
 
 
 @contextmanager
@@ -146,9 +166,10 @@ def real_servers(lab: Path, versitygw: Path, bench: Path) -> Iterator[Servers]:
         port = free_port()
         command = [str(versitygw), f"--port=127.0.0.1:{port}", "--quiet", "posix", str(data)]
         stack.enter_context(listening(command, port, keys))
+        unit = stack.enter_context(iscsi_target(directory / "iscsi"))
         tcp = stack.enter_context(tcp_receivers(bench))
         s3 = S3(port, "bench", "benchaccesskey", "benchsecretkey")
-        yield Servers(Nfs("/export", ganesha.nfs_port, ganesha.mount_port, v41=True), s3, *tcp)
+        yield Servers(Nfs("/export", ganesha.nfs_port, ganesha.mount_port, v41=True), s3, unit, *tcp)
 
 
 @contextmanager
@@ -163,9 +184,10 @@ def array(manometer: Path, bench: Path) -> Iterator[Servers]:
         facts = json.loads(ready.read_text())
         keys = targets(facts["management_url"], facts["token"])
         data = facts["data"][0]
+        unit = stack.enter_context(iscsi_target(Path(name) / "iscsi"))
         tcp = stack.enter_context(tcp_receivers(bench))
         s3 = S3(data["s3_port"], "bench", keys["name"], keys["secret_access_key"])
-        yield Servers(Nfs("/bench", data["nfs_port"], data["mount_port"]), s3, *tcp)
+        yield Servers(Nfs("/bench", data["nfs_port"], data["mount_port"]), s3, unit, *tcp)
 
 
 def targets(url: str, token: str) -> dict[str, str]:

@@ -217,8 +217,8 @@ fn lost_connections_and_silence_are_survived_and_counted() {
         (Fault::AsyncLogout, UNVERIFIED, true),
         (Fault::Late, UNVERIFIED, false),
     ] {
-        // With --destroy nothing is read to see what the unit holds: the load reads and writes first.
-        let target = Target::start(Script { fault, anywhere: true, ..Script::default() });
+        // Behind what is read before the load.
+        let target = Target::start(Script { fault, at: Some(500), ..Script::default() });
         let keeping = experiment(&url(&target), load, "").replace("warm_up", "prepare: keep, warm_up");
         let file = lab.experiment("e.yaml", &keeping);
         let ended = run(lab.command().arg(file).args(["--output", "json", "--destroy", &url(&target)]));

@@ -120,11 +120,11 @@ impl From<AccessKey> for ChapSecrets {
 /// The last value of `name = value` in a file; comments begin with `#` at the beginning of a line.
 fn setting(text: &str, name: &str) -> Option<String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-    let values = lines.filter_map(|line| {
+    let mut values = lines.filter_map(|line| {
         let (key, value) = line.split_once('=')?;
         (key.trim() == name).then(|| value.trim().to_owned())
     });
-    values.filter(|value| !value.is_empty()).next_back()
+    values.rfind(|value| !value.is_empty())
 }
 
 #[cfg(test)]

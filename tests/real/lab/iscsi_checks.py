@@ -18,7 +18,8 @@ from .report import Report, Scenario
 from .tgt import MIB, NAME, Tgt, target
 
 SECRET, THEIRS = "our-long-secret", "their-long-secret"
-MIXED = "ops: {read: 60%, write: 40%}, block_size: 4KiB, queue_depth: 16, jobs: 2, verify: true"
+WHOLE = "ops: {read: 60%, write: 40%}, block_size: 4KiB, queue_depth: 16, jobs: 2, verify: true"
+MIXED = f"{WHOLE}, file_size: 8MiB"
 
 
 @contextmanager
@@ -45,7 +46,7 @@ def loaded(lab: Lab, report: Report) -> None:
     with served(lab) as (tgt, manometer):
         for lun in (1, 2):
             report.equal(f"size of unit {lun}", tgt.capacity(lun), len(tgt.content(lun)))
-            outcome = start(manometer, tgt.url(lun), MIXED, stages=", verify: true", extra="gates: [errors == 0]").finish()
+            outcome = start(manometer, tgt.url(lun), WHOLE, stages=", verify: true", extra="gates: [errors == 0]").finish()
             report.equal(f"unit {lun}: code", (outcome.code, outcome.stderr[-500:] if outcome.code else ""), (0, ""))
             found = result(outcome)
             verify = next(stage for stage in found["stages"] if stage["name"] == "verify")
@@ -83,9 +84,9 @@ def parameters(lab: Lab, report: Report) -> None:
         ):
             digests("CRC32C" if "crc32c" in query else "None")
             for size in ("4KiB", "1MiB"):
-                load = MIXED.replace("4KiB", size)
+                load = MIXED.replace("4KiB", size).replace("queue_depth: 16", "queue_depth: 4")
                 checks = {"stages": ", verify: true", "extra": "gates: [errors == 0]"}
-                outcome = start(manometer, f"{tgt.url()}?{query}", load, **checks).finish()
+                outcome = start(manometer, f"{tgt.url()}?{query}", load, measure="1s", **checks).finish()
                 report.equal(f"{query}, {size}", (outcome.code, outcome.stderr[-500:] if outcome.code else ""), (0, ""))
             if "crc32c" in query:
                 report.contains("digests are agreed on", facts(outcome), ['"DataDigest": "CRC32C"'])
@@ -124,7 +125,7 @@ def chap(lab: Lab, report: Report) -> None:
 
         def expect(what: str, env: dict[str, str], code: bool, *said: str, url: str = "") -> None:
             manometer.env = plain | env
-            outcome = start(manometer, url or tgt.url(), MIXED).finish()
+            outcome = start(manometer, url or tgt.url(), MIXED, measure="1s").finish()
             report.equal(f"{what}: succeeds", outcome.code == 0, code)
             report.contains(f"{what}: says why", outcome.stderr + outcome.stdout, list(said))
             everything = outcome.stderr + outcome.stdout
@@ -194,7 +195,7 @@ def shared(lab: Lab, report: Report) -> None:
     """Three hosts have a slice each, and each verifies its own."""
     with served(lab) as (tgt, manometer):
         fleet = "fleet: {local: 3, sharing: disjoint}\ngates: [errors == 0]"
-        load = MIXED.replace("jobs: 2", "file_size: 8MiB")
+        load = MIXED.replace("jobs: 2, ", "")
         outcome = start(manometer, tgt.url(), load, stages=", verify: true", extra=fleet).finish()
         report.equal("code", (outcome.code, outcome.stderr[-500:] if outcome.code else ""), (0, ""))
         content = tgt.content(1)

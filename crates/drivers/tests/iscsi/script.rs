@@ -46,8 +46,8 @@ pub struct Script {
     pub fault: Fault,
     /// It happens on every connection, not only on the first.
     pub always: bool,
-    /// It happens once, on whichever connection reads or writes first.
-    pub anywhere: bool,
+    /// It happens once, on whichever connection has the READ or WRITE with this number, instead of at a first one.
+    pub at: Option<u64>,
     /// What initiators must know.
     pub secret: Option<ChapSecret>,
     /// What every login is answered with.
@@ -69,7 +69,7 @@ impl Default for Script {
         Self {
             fault: Fault::None,
             always: false,
-            anywhere: false,
+            at: None,
             secret: None,
             login_status: 0,
             initial_r2t: false,
@@ -86,8 +86,8 @@ impl Default for Script {
 #[derive(Default)]
 pub struct Seen {
     pub connections: usize,
-    /// What goes wrong once has done so.
-    pub went_wrong: bool,
+    /// READs and WRITEs.
+    pub moves: u64,
     pub requests: Vec<ScsiRequest>,
     /// The commands that were to be aborted, by tag and number.
     pub aborts: Vec<(u32, u32)>,

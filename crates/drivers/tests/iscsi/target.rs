@@ -96,7 +96,7 @@ struct Peer {
 impl Peer {
     fn new(target: Arc<Target>, stream: TcpStream, number: usize) -> Self {
         let script = &target.script;
-        let faulty = script.fault != Fault::None && (number == 1 || script.always || script.anywhere);
+        let faulty = script.fault != Fault::None && (number == 1 || script.always || script.at.is_some());
         Self {
             stream: BufReader::new(stream),
             faulty,
@@ -316,8 +316,12 @@ impl Peer {
                     self.end(&command, status, sense, 0);
                     return true;
                 }
-                let went_wrong = std::mem::replace(&mut self.target.seen.lock().unwrap().went_wrong, true);
-                if std::mem::take(&mut self.faulty) && !(self.target.script.anywhere && went_wrong) {
+                let moves = {
+                    let mut seen = self.target.seen.lock().unwrap();
+                    seen.moves += 1;
+                    seen.moves
+                };
+                if self.target.script.at.is_none_or(|at| at == moves) && std::mem::take(&mut self.faulty) {
                     return self.fail(command, request, data);
                 }
                 self.io(command, request, data);

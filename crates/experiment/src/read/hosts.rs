@@ -201,7 +201,8 @@ impl<'f> Hosts<'f> {
             // A job's hosts all use the files that it names; reading one device is no harm.
             let one_device = kind.device && kind.remote && !cell.target.url.contains('{');
             let harmless = cell.workload.stream().is_some() && !cell.workload.does(OpKind::changes_data);
-            if one_device && !harmless && fleet.count() != Some(1) {
+            let hosts = cell.agents.or_else(|| fleet.count());
+            if one_device && !harmless && hosts != Some(1) {
                 fields.fault(
                     "target",
                     "all hosts would use the same device, and sharing: own gives each host its own",
