@@ -46,6 +46,7 @@ osd mon report interval = 1
 osd heartbeat interval = 1
 osd heartbeat grace = 5
 [mon]
+mon tick interval = 1
 mon data = {directory}/mon
 mon cluster log file = {directory}/log/cluster.log
 [mgr]
