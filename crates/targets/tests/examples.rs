@@ -14,6 +14,7 @@ const SET: &[(&str, &[(&str, &str)])] = &[
     ("fleet-s3.yaml", &[]),
     ("fleet-scale.yaml", &[("target", "nfs://filer/export")]),
     ("gluster-creates.yaml", &[("server", "gluster1")]),
+    ("io500-like.yaml", &[]),
     ("latency-search.yaml", &[]),
     ("load-sweep.yaml", &[]),
     ("memcached.yaml", &[]),
