@@ -181,7 +181,7 @@ impl SizeTable {
         // Fisher and Yates.
         let mut state = distribution.seed;
         for last in (1..sizes.len()).rev() {
-            let at = u128::from(split_mix(&mut state)) * (last as u128 + 1) >> 64;
+            let at = (u128::from(split_mix(&mut state)) * (last as u128 + 1)) >> 64;
             sizes.swap(last, at as usize);
         }
         SizeTable { distribution, sizes }
@@ -336,9 +336,7 @@ mod tests {
             let (mean, max) = (distribution.mean_bytes() as f64, distribution.max_bytes());
             let table = SizeTable::new(distribution);
             prop_assert!(table.sizes.iter().all(|bytes| (1..=max).contains(bytes)));
-            if limit.is_some() {
-                prop_assert!(max <= limit.unwrap());
-            }
+            prop_assert!(limit.is_none_or(|limit| max <= limit));
             let real = table.in_bytes().before(SIZE_PERIOD) as f64 / SIZE_PERIOD as f64;
             prop_assert!((real - mean).abs() <= 0.01 * mean + 1.0, "{real} of {mean}");
         }

@@ -10,12 +10,11 @@ use crate::tree::Value;
 /// Max standard deviation of the logarithm of a size: beyond, a few files hold all of the data.
 const MAX_SIGMA: f64 = 4.0;
 
-/// How the sizes of files or objects differ: `Some(None)` if they do not, or if the key is not given.
-pub(super) fn sizes(fields: &Fields<'_>, key: &str, seed: u64) -> Option<Option<SizeDistribution>> {
+/// How the sizes of files or objects differ: `None` if they do not, if the key is not given, or if it is
+/// wrong, which is reported.
+pub(super) fn sizes(fields: &Fields<'_>, key: &str, seed: u64) -> Option<SizeDistribution> {
     let reader = fields.reader;
-    let Some(node) = fields.get(key).filter(|node| matches!(node.value, Value::Map(_))) else {
-        return Some(None);
-    };
+    let node = fields.get(key).filter(|node| matches!(node.value, Value::Map(_)))?;
     let before = reader.log.count();
     let map = Fields::new(reader, key, &format!("{key}."), node.place, [node.clone()]);
     map.check_keys(SIZES);
@@ -57,5 +56,5 @@ pub(super) fn sizes(fields: &Fields<'_>, key: &str, seed: u64) -> Option<Option<
     if reader.log.count() == before && (smallest == 0 || limit_bytes == Some(0)) {
         reader.fault(&node, "a size of no bytes holds nothing", "write sizes such as 4KiB");
     }
-    (reader.log.count() == before).then_some(Some(SizeDistribution { law, limit_bytes, seed }))
+    (reader.log.count() == before).then_some(SizeDistribution { law, limit_bytes, seed })
 }

@@ -276,7 +276,7 @@ impl Shape {
             (false, true) => 0,
             (false, false) => kind.usual_file_bytes,
         };
-        let sizes = sizes::sizes(fields, size_key, seed).flatten();
+        let sizes = sizes::sizes(fields, size_key, seed);
         let file_bytes = match (&sizes, fields.get(size_key)) {
             (Some(sizes), _) => sizes.mean_bytes(),
             // Its faults are reported already.
