@@ -1,15 +1,21 @@
 /** The service's API: requests with the token, and its problem details as errors. */
 import type {
+  AgentPage,
+  ArrayDetail,
   Cells,
   Fault,
   History,
+  Host,
+  HostDetail,
   IntervalPage,
+  Leftover,
   NewSchedule,
   Plan,
   Progress,
   Run,
   RunPage,
   Schedule,
+  StorageArray,
   Summary,
 } from "./types";
 
@@ -82,6 +88,14 @@ async function json<T>(path: string, init?: RequestInit): Promise<T> {
   return (await response.json()) as T;
 }
 
+const named = (list: string, name: string): string => `${API}/${list}/${encodeURIComponent(name)}`;
+
+const jsonBody = (body: unknown): RequestInit => ({
+  method: "POST",
+  headers: { "Content-Type": "application/json" },
+  body: JSON.stringify(body),
+});
+
 const yaml = (text: string, signal?: AbortSignal): RequestInit => ({
   method: "POST",
   headers: { "Content-Type": "application/yaml" },
@@ -89,9 +103,21 @@ const yaml = (text: string, signal?: AbortSignal): RequestInit => ({
   ...(signal && { signal }),
 });
 
-const schedule = (id: string): string => `${API}/schedules/${encodeURIComponent(id)}`;
+const schedule = (id: string): string => named("schedules", id);
 
-const run = (id: string): string => `${API}/runs/${encodeURIComponent(id)}`;
+const run = (id: string): string => named("runs", id);
+
+/** The items of a list of this name, over its pages, up to about `most`. */
+async function all<Item>(path: string, name: string, most: number): Promise<Item[]> {
+  const found: Item[] = [];
+  let next: string | undefined = path;
+  while (next && found.length < most) {
+    const page: { next?: string } & Record<string, unknown> = await json(next);
+    found.push(...(page[name] as Item[]));
+    next = page.next;
+  }
+  return found;
+}
 
 export const api = {
   runs: (path = `${API}/runs?limit=50`): Promise<RunPage> => json(path),
@@ -101,8 +127,8 @@ export const api = {
   cells: (path: string): Promise<Cells> => json(path),
   firstCells: (id: string): string => `${run(id)}/cells?limit=200`,
   intervals: (path: string, signal: AbortSignal): Promise<IntervalPage> => json(path, { signal }),
-  firstIntervals: (id: string, cell: number, stage: string, trial: number): string =>
-    `${run(id)}/intervals?cell=${cell}&stage=${encodeURIComponent(stage)}&trial=${trial}&limit=10000`,
+  firstIntervals: (id: string, cell: number, stage: string, trial: number, more: string): string =>
+    `${run(id)}/intervals?cell=${cell}&stage=${encodeURIComponent(stage)}&trial=${trial}&${more}`,
   history: (name: string, limit: number): Promise<History> =>
     json(`${API}/history?name=${encodeURIComponent(name)}&limit=${limit}`),
   report: async (id: string): Promise<string> => (await request(`${run(id)}/report`)).text(),
@@ -117,17 +143,22 @@ export const api = {
   stop: (id: string): Promise<Run> => json(`${run(id)}/stop`, { method: "POST" }),
   resume: (id: string): Promise<Run> => json(`${run(id)}/resume`, { method: "POST" }),
   schedules: (): Promise<{ schedules: Schedule[] }> => json(`${API}/schedules`),
-  addSchedule: (form: NewSchedule): Promise<Schedule> =>
-    json(`${API}/schedules`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(form),
-    }),
+  addSchedule: (form: NewSchedule): Promise<Schedule> => json(`${API}/schedules`, jsonBody(form)),
   pauseSchedule: (id: string): Promise<unknown> => request(`${schedule(id)}/pause`, { method: "POST" }),
   continueSchedule: (id: string): Promise<unknown> => request(`${schedule(id)}/continue`, { method: "POST" }),
   startSchedule: (id: string): Promise<unknown> => request(`${schedule(id)}/start`, { method: "POST" }),
   removeSchedule: (id: string): Promise<unknown> => request(schedule(id), { method: "DELETE" }),
-  eventsPath: (id: string): string => `${run(id)}/events`,
+  agents: (): Promise<AgentPage> => json(`${API}/agents?limit=500`),
+  agentsOf: (id: string): Promise<AgentPage> => json(`${run(id)}/agents?limit=500`),
+  hosts: (most: number): Promise<Host[]> => all(`${API}/hosts?limit=500`, "hosts", most),
+  host: (name: string): Promise<HostDetail> => json(named("hosts", name)),
+  arrays: (most: number): Promise<StorageArray[]> => all(`${API}/arrays?limit=500`, "arrays", most),
+  array: (address: string): Promise<ArrayDetail> => json(named("arrays", address)),
+  leftovers: (most: number): Promise<Leftover[]> => all(`${API}/leftovers?limit=500`, "leftovers", most),
+  cleanUp: (id: string, token: string): Promise<Run> =>
+    json(`${API}/clean-ups`, jsonBody(token ? { run: id, token } : { run: id })),
+  forget: (id: string): Promise<unknown> => request(named("leftovers", id), { method: "DELETE" }),
+  eventsPath: (id: string): string => `${run(id)}/events?hosts=true`,
 };
 
 /** Whether an error only says that a request was given up. */

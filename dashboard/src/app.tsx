@@ -2,8 +2,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { onTokenWanted, token } from "./api";
 import { shortcuts, useKeys } from "./hooks";
+import { ArrayPage, ArraysPage } from "./pages/arrays";
 import { ComparePage, ReportPage } from "./pages/frame";
 import { HistoryPage } from "./pages/history";
+import { HostPage, HostsPage } from "./pages/hosts";
 import { RunPage } from "./pages/run";
 import { RunsPage } from "./pages/runs";
 import { SchedulesPage } from "./pages/schedules";
@@ -14,7 +16,9 @@ const KEYS: [string, string][] = [
   ["r", "the list of runs"],
   ["n", "start an experiment"],
   ["s", "schedules"],
-  ["j, k", "next and previous run or schedule in the list; Enter opens it"],
+  ["m", "hosts and agents"],
+  ["a", "arrays, and what was created on them"],
+  ["j, k", "next and previous row of a list; Enter opens it"],
   ["x", "choose the run for a comparison"],
   ["c", "compare the two chosen runs; on a run's page, with the previous one"],
   ["o", "on a run's page: open its report"],
@@ -32,6 +36,8 @@ function Page({ place }: { place: Place }) {
   if (kind === "compare" && one && other) return <ComparePage key={`${one} ${other}`} a={one} b={other} />;
   if (kind === "start") return <StartPage from={place.query.get("from")} />;
   if (kind === "schedules") return <SchedulesPage />;
+  if (kind === "hosts") return one ? <HostPage key={one} name={one} /> : <HostsPage />;
+  if (kind === "arrays") return one ? <ArrayPage key={one} address={one} /> : <ArraysPage />;
   if (kind === "history" && one) return <HistoryPage key={one} name={one} />;
   return (
     <p class="error">
@@ -117,6 +123,8 @@ export function App() {
     r: () => go(to.runs),
     n: () => go(to.start),
     s: () => go(to.schedules),
+    m: () => go(to.hosts),
+    a: () => go(to.arrays),
     "?": () => setKeys(true),
   });
   const current = (kind: string | undefined): "page" | undefined =>
@@ -144,6 +152,12 @@ export function App() {
           </a>
           <a href={to.schedules} aria-current={current("schedules")}>
             Schedules
+          </a>
+          <a href={to.hosts} aria-current={current("hosts")}>
+            Hosts
+          </a>
+          <a href={to.arrays} aria-current={current("arrays")}>
+            Arrays
           </a>
         </nav>
         <button type="button" class="plain" onClick={() => setKeys(true)}>

@@ -34,6 +34,15 @@ export function latency(ns: number): string {
   return `${digits(ns)} ns`;
 }
 
+/** A time with its sign, such as the offset of a clock. */
+export const span = (ns: number): string => `${ns < 0 ? "−" : "+"}${latency(Math.abs(ns))}`;
+
+/** How long ago something was, in the reader's clock. */
+export function ago(text: string | null): string {
+  if (!text) return "–";
+  return `${duration(Math.max(0, (Date.now() - Date.parse(text)) / 1000))} ago`;
+}
+
 /** `45 s`, `3 min 20 s`, `2 h 5 min`. */
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);

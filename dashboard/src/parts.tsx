@@ -1,7 +1,9 @@
 /** Small parts that several pages use. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Gate, RunState, Validity } from "./types";
+import { moment } from "./format";
+import { to } from "./router";
+import type { Agent, Gate, Host, RunState, ShortRun, Validity } from "./types";
 
 const STATE_CLASSES: Record<RunState, string> = {
   queued: "none",
@@ -44,6 +46,90 @@ export const GateBadge = ({ gate }: { gate: Gate | null | undefined }) => {
   const [tone, sign] = GATE_LOOKS[gate.verdict];
   return <span class={`badge ${tone}`}>{`${sign}${gate.verdict.replace("-", " ")}`}</span>;
 };
+
+const AGENT_LOOKS: Record<Agent["state"], [string, string]> = {
+  active: ["busy", ""],
+  idle: ["none", ""],
+  lost: ["bad", "✕ "],
+  ended: ["none", ""],
+};
+
+export const AgentBadge = ({ state }: { state: Agent["state"] }) => {
+  const [tone, sign] = AGENT_LOOKS[state];
+  return <span class={`badge ${tone}`}>{sign + state}</span>;
+};
+
+/** The newest run of a host or an array. */
+export const LastRun = ({ run }: { run: ShortRun | null }) =>
+  run ? (
+    <>
+      <a href={to.run(run.id)} class="apart">
+        {run.name}
+      </a>{" "}
+      <StateBadge state={run.state} /> <small>{moment(run.started ?? run.asked)}</small>
+    </>
+  ) : (
+    <span class="soft">–</span>
+  );
+
+/** How the last runs of a host or an array ended. */
+export const Ending = ({ ended: { finished, interrupted, failed } }: Pick<Host, "ended">) => (
+  <>
+    {finished} finished
+    {interrupted > 0 && `, ${interrupted} interrupted`}
+    {failed > 0 && <span class="bad-text">, {failed} failed</span>}
+  </>
+);
+
+/** Runs in short, newest first. */
+export const RunRows = ({ runs }: { runs: ShortRun[] }) =>
+  runs.length === 0 ? (
+    <p class="soft">None.</p>
+  ) : (
+    <div class="scroll">
+      <table class="runs">
+        <thead>
+          <tr>
+            <th scope="col">run</th>
+            <th scope="col">state</th>
+            <th scope="col">started</th>
+            <th scope="col">why it ended early</th>
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <tr key={run.id}>
+              <th scope="row">
+                <a href={to.run(run.id)} class="run-link">
+                  {run.name}
+                </a>
+                <small class="id">{run.id}</small>
+              </th>
+              <td data-label="state">
+                <StateBadge state={run.state} />
+              </td>
+              <td data-label="started">{moment(run.started ?? run.asked)}</td>
+              <td class="why" data-label="why it ended early">
+                {run.reason ?? "–"}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+
+/** What a run recorded about a host. */
+export const Facts = ({ facts }: { facts: Record<string, string> }) => (
+  <dl class="facts">
+    {Object.entries(facts).map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+);
 
 /** What went wrong, told to screen readers as it appears. */
 export const ErrorLine = ({ text }: { text: string | null | undefined }) =>

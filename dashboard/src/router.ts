@@ -27,6 +27,10 @@ export const to = {
   start: "#/start",
   startFrom: (id: string): string => `#/start?from=${encodeURIComponent(id)}`,
   schedules: "#/schedules",
+  hosts: "#/hosts",
+  host: (name: string): string => `#/hosts/${encodeURIComponent(name)}`,
+  arrays: "#/arrays",
+  array: (address: string): string => `#/arrays/${encodeURIComponent(address)}`,
   history: (name: string): string => `#/history/${encodeURIComponent(name)}`,
 };
 

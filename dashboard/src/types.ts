@@ -114,11 +114,19 @@ export interface Point {
   max_ns: number;
 }
 
+/** One host's part of an interval. */
+export interface HostPoints {
+  host: string;
+  ops: Point[];
+}
+
 export interface Interval {
   interval: number;
   start_s: number;
   length_s: number;
   ops: Point[];
+  /** Of up to 16 hosts, if they were asked for. */
+  hosts?: HostPoints[];
 }
 
 export interface IntervalPage {
@@ -218,4 +226,85 @@ export interface History {
   cells: CellSeries[];
   changed: string[];
   warnings: string[];
+}
+
+/** The process that loads one host of a run's fleet. */
+export interface Agent {
+  id: string;
+  run: string;
+  name: string;
+  state: "active" | "idle" | "lost" | "ended";
+  version: string;
+  last_seen: string | null;
+  last_interval: (Interval & { cell: number; stage: string; trial: number }) | null;
+  last_cell: {
+    cell: number;
+    started_ns: number | null;
+    clock: { offset_ns: number; uncertainty_ns: number } | null;
+    lost: { at_s: number; why: string } | null;
+  } | null;
+  facts: Record<string, string>;
+}
+
+export interface AgentPage {
+  agents: Agent[];
+  next?: string;
+}
+
+/** A run as lists of hosts and arrays show it. */
+export type ShortRun = Pick<
+  Run,
+  "id" | "kind" | "name" | "state" | "asked" | "started" | "finished" | "reason"
+>;
+
+interface Ended {
+  finished: number;
+  interrupted: number;
+  failed: number;
+}
+
+export interface Host {
+  name: string;
+  occupied_by: string | null;
+  waiting: number;
+  last_run: ShortRun | null;
+  ended: Ended;
+}
+
+export interface HostDetail extends Host {
+  runs: ShortRun[];
+  recorded: { run: string; version: string; facts: Record<string, string> } | null;
+}
+
+export interface StorageArray {
+  address: string;
+  last_run: ShortRun | null;
+  ended: Ended;
+  left_count: number;
+}
+
+/** Something that a run created. */
+export interface CreatedItem {
+  what: string;
+  kind: string;
+  on_array: boolean;
+  state: "intended" | "created" | "removed" | "foreign";
+  since: string | null;
+}
+
+export interface ArrayDetail extends StorageArray {
+  api_version: string | null;
+  runs: (ShortRun & { created: string[] })[];
+  left: { run: string; items: CreatedItem[] }[];
+}
+
+/** What a run created and did not remove. */
+export interface Leftover {
+  run: string;
+  name: string | null;
+  state: RunState | null;
+  host: string;
+  array: string | null;
+  items: CreatedItem[];
+  unreadable: string | null;
 }

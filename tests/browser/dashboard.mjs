@@ -1,12 +1,12 @@
 // The dashboard in a headless browser, against a real service: start, watch, report, compare, stop, resume.
-// usage: node dashboard.mjs MODULES ADDRESS TOKEN PICTURES|""
+// usage: node dashboard.mjs MODULES ADDRESS TOKEN ARRAY PICTURES|""     ARRAY is a file with what `manometer array` printed
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const [modules, address, token, pictures] = process.argv.slice(2);
+const [modules, address, token, arrayFile, pictures] = process.argv.slice(2);
 const require = createRequire(join(modules, "package.json"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -20,6 +20,25 @@ targets: {t: "null:"}
 workloads: {w: {ops: {read: 70%, write: 30%}, queue_depth: 4, block_size: 64KiB}}
 stages: {warm_up: 1s, measure: {at_least: 5m, at_most: 5m}}
 `;
+/** The same from three agents of the service's host. */
+const FLEET = `${LONG.replace("name: long", "name: fleet")}fleet: {local: 3}
+`;
+/** A check of the simulated array, on which it creates and removes what it needs. */
+function ofArray() {
+  const printed = readFileSync(arrayFile, "utf8");
+  const one = (pattern) => printed.match(pattern)[1];
+  const port = (name) => Number(one(new RegExp(`${name} (\\d+)`)));
+  return {
+    array: { management: one(/management +https:\/\/(\S+)/), token: one(/token +(\S+)/), tls_fingerprint: one(/fingerprint +(\S+)/) },
+    mount_port: port("mount"), portmap_port: port("portmap"), s3_port: port("s3"),
+    duration: "1s", workers: 1, lanes: 2, connections: 1, block_size: "64KiB", object_size: "128KiB", dataset: "8MiB", no_probe: true,
+  };
+}
+/** What a killed run left on an array, as the service lists it. */
+const leftover = (array) => ({ run: "abcdefgh", name: "check", state: "interrupted", host: "here", array, unreadable: null, items: [
+  { what: "file system manometer-abcdefgh", kind: "file-system", on_array: true, state: "created", since: null },
+  { what: "bucket manometer-abcdefgh-0", kind: "bucket", on_array: true, state: "intended", since: null },
+] });
 /** Simulated minutes that take moments. */
 const SHORT = `name: short
 targets: {t: "sim:?latency=exponential 1ms&bandwidth=400MB/s&noise=2%"}
@@ -39,11 +58,27 @@ function madeUp(from, count, all) {
   return from + count < all ? { intervals, next: `/api/v3/runs/x/intervals?from=${from + count}&limit=${count}` } : { intervals };
 }
 
+/** Agents in each state, as the service lists them. */
+function madeUpAgents() {
+  const ops = [{ op: "read", ops_per_s: 20_000, bytes_per_s: 1.31e9, ok: 20_000, failed: 0, bytes: 1.31e9, retries: 0,
+    mean_ns: 2e5, p50_ns: 2e5, p99_ns: 9e5, p999_ns: 2e6, max_ns: 4e6 }];
+  const now = new Date().toISOString();
+  return [["node1", "active", null], ["node2", "idle", null], ["node3", "lost", { at_s: 12, why: "no news for 10 s" }]].map(
+    ([name, state, lost], at) => ({
+      id: `abcdefgh/${name}`, run: "abcdefgh", name, state, version: "1", last_seen: now,
+      last_interval: { cell: 0, stage: "measure", trial: 0, interval: 7, start_s: 7, length_s: 1, ops },
+      last_cell: { cell: 0, started_ns: at * 40_000, clock: { offset_ns: -3_200_000, uncertainty_ns: 45_000, drift_ppm: 0, round_trip_ns: 90_000 }, lost },
+      facts: { kernel: "6.1.0-18-amd64", "cpu.model": "AMD EPYC 7742 64-Core Processor", "cpu.usable": "64" },
+    }));
+}
+
 async function api(path, init = {}) {
   const response = await fetch(`${address}/api/v3${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
   assert.ok(response.ok, `${path}: ${response.status} ${await response.clone().text()}`);
   return response.json();
 }
+const postJson = (path, body) =>
+  api(path, { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } });
 const post = async (experiment) =>
   (await api("/runs", { method: "POST", body: experiment, headers: { "content-type": "application/yaml" } })).id;
 async function ended(id) {
@@ -289,6 +324,112 @@ try {
     assert.deepEqual(await api("/schedules"), { schedules: [] });
   });
 
+  // Agents: live charts by host, their health, what is known about them later.
+  await browse({ viewport: { width: 1280, height: 1400 } }, async (page) => {
+    await open(page, "#/hosts");
+    await page.getByText("No run with agents is under way.").waitFor();
+    const id = await post(FLEET);
+    const agents = page.getByRole("table", { name: "Agents under way" }).locator("tbody tr");
+    await page.waitForFunction(() => document.querySelectorAll(".badge.busy").length >= 3);
+    assert.deepEqual(await agents.locator("th").evaluateAll((cells) => cells.map((cell) => cell.firstChild.textContent)),
+      ["local-0", "local-1", "local-2"]);
+    assert.match(await agents.first().textContent(), /ago.*of cell 1: .*B\/s/);
+    await picture(page, "hosts");
+    await accessible(page, "hosts");
+    await agents.first().getByRole("link", { name: id }).click();
+    await heading(page, "fleet");
+    const hosts = page.getByLabel("hosts");
+    await page.waitForFunction(() => Number(document.querySelector(".plot")?.getAttribute("data-points")) >= 3);
+    await hosts.selectOption("side by side");
+    const legend = page.locator(".u-legend").first();
+    for (const name of ["local-0", "local-1", "local-2"]) await legend.getByText(name).waitFor();
+    // It grows by what arrives.
+    await page.waitForFunction(() => Number(document.querySelector(".plot")?.getAttribute("data-points")) >= 8);
+    await page.getByLabel("operation").selectOption("write");
+    await page.getByText("Throughput of write by host").waitFor();
+    await page.getByLabel("Figure of write").nth(1).selectOption("p50_ns");
+    await page.getByText("p50 response time of write by host").waitFor();
+    await picture(page, "live-hosts");
+    await accessible(page, "charts by host");
+    await hosts.selectOption("local-1");
+    await page.getByText("Response time", { exact: true }).waitFor();
+    await page.waitForFunction(() => Number(document.querySelector(".plot")?.getAttribute("data-points")) >= 8);
+    await api(`/runs/${id}/stop`, { method: "POST" });
+    assert.equal(await ended(id), "interrupted");
+    // Stored, it shows the same hosts.
+    await show(page, "#/");
+    await show(page, `#/runs/${id}`);
+    await hosts.selectOption("side by side");
+    await legend.getByText("local-2").waitFor();
+    await show(page, "#/hosts");
+    await page.getByText("No run with agents is under way.").waitFor();
+    await page.getByRole("link", { name: "this host" }).click();
+    await heading(page, "this host");
+    await page.getByText("Recorded about it").waitFor();
+    await page.getByText("cpu.online").waitFor();
+    await picture(page, "host");
+    await accessible(page, "one host");
+  });
+
+  // Arrays: what a check created there; what a killed one left is made up, because that would end the service.
+  const check = ofArray();
+  await browse({ viewport: { width: 1280, height: 900 } }, async (page) => {
+    await open(page, "#/arrays");
+    await page.getByText("No array yet.").waitFor();
+    await page.getByText("Every run that has ended removed what it created.").waitFor();
+    await accessible(page, "no arrays");
+    const { id } = await postJson("/checks", check);
+    assert.equal(await ended(id), "finished");
+    const link = page.getByRole("link", { name: check.array.management });
+    await link.waitFor();
+    await page.getByText("✓ nothing").waitFor();
+    await link.click();
+    await heading(page, check.array.management);
+    const created = page.getByRole("table", { name: "What its last runs created" }).locator("tbody tr");
+    assert.match(await created.first().textContent(), /check.*finished.*(file system|view|bucket|account)/is);
+    await picture(page, "array");
+    await accessible(page, "one array");
+
+    let left = [leftover(check.array.management)];
+    const sent = [];
+    await page.route("**/api/v3/leftovers?*", (route) => route.fulfill({ json: { leftovers: left } }));
+    await page.route("**/api/v3/clean-ups", (route) => {
+      sent.push(route.request().postDataJSON());
+      return route.fulfill({ status: 202, json: { id } });
+    });
+    await page.route("**/api/v3/leftovers/abcdefgh", (route) => {
+      sent.push(route.request().method());
+      left = [];
+      return route.fulfill({ json: { not_removed: [] } });
+    });
+    await show(page, "#/arrays");
+    await page.getByText("bucket manometer-abcdefgh-0").waitFor();
+    await page.getByRole("button", { name: "Clean up after abcdefgh" }).press("Enter");
+    await picture(page, "arrays");
+    await accessible(page, "arrays");
+    await page.getByLabel("token of the array").fill("T-secret");
+    await page.keyboard.press("Enter");
+    await heading(page, "check");
+    assert.deepEqual(sent, [{ run: "abcdefgh", token: "T-secret" }]);
+    await page.keyboard.press("a");
+    await heading(page, "Arrays");
+    await page.getByRole("button", { name: "Forget: abcdefgh" }).press("Enter");
+    assert.equal(sent.length, 1, "asked twice");
+    await page.getByRole("button", { name: "Forget it, remove nothing: abcdefgh" }).press("Enter");
+    await page.getByText("Every run that has ended removed what it created.").waitFor();
+    assert.deepEqual(sent.slice(1), ["DELETE"]);
+    // By keyboard: to the array, to the hosts, to a host.
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await heading(page, check.array.management);
+    await page.keyboard.press("m");
+    await heading(page, "Hosts");
+    await page.locator(".run-link").first().waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await heading(page, "this host");
+  });
+
   // By keyboard alone: from the list into the editor, to a run, and into its report.
   await browse({ viewport: { width: 1280, height: 900 } }, async (page) => {
     await open(page);
@@ -354,6 +495,22 @@ try {
         await page.locator("svg.history").first().waitFor();
         await picture(page, `history-${colorScheme}-${size}`);
         await accessible(page, `${where}: a history`);
+        await page.route("**/api/v3/leftovers?*", (route) =>
+          route.fulfill({ json: { leftovers: [leftover(check.array.management)] } }));
+        await page.route("**/api/v3/agents?*", (route) => route.fulfill({ json: { agents: madeUpAgents() } }));
+        await show(page, "#/hosts");
+        await page.getByText("no news for 10 s").waitFor();
+        await picture(page, `hosts-${colorScheme}-${size}`);
+        await accessible(page, `${where}: hosts`);
+        await show(page, "#/hosts/this%20host");
+        await page.getByText("cpu.online").waitFor();
+        await picture(page, `host-${colorScheme}-${size}`);
+        await accessible(page, `${where}: one host`);
+        await show(page, "#/arrays");
+        await page.getByText("bucket manometer-abcdefgh-0").waitFor();
+        await page.getByRole("link", { name: check.array.management }).waitFor();
+        await picture(page, `arrays-${colorScheme}-${size}`);
+        await accessible(page, `${where}: arrays`);
       });
     }
   }

@@ -10,8 +10,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from manometer_client import Client
@@ -24,6 +25,10 @@ workloads: {{w: {{ops: read, access: random, queue_depth: 1, block_size: 4KiB, f
 stages: {{warm_up: 1s, measure: {{at_least: 10s, at_most: 10s}}}}
 steady: none
 """
+# What the clients may add to the service's memory at its peak, as in crates/cli/tests/serve_hostile.rs.
+MAX_GROWTH_MIB = 160
+# Mutated bodies that must have been answered for the result to say something.
+MIN_BODIES = 10_000
 METRICS = ("rate", "p50", "p99", "mean")
 # Student's t for a two-sided interval of 95 %, by degrees of freedom.
 T_95 = (math.inf, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145)
@@ -49,7 +54,8 @@ def service(state: Path, data: Path) -> Iterator[tuple[Client, int, int]]:
 
 
 @contextmanager
-def hostile_clients(port: int, run: str) -> Iterator[None]:
+def hostile_clients(port: int, run: str, answers: Counter[str]) -> Iterator[None]:
+    """Clients beside a run; what they got is added to the answers."""
     script = Path(__file__).with_name("clients.py")
     process = subprocess.Popen(
         [sys.executable, str(script), str(port), run], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -59,22 +65,24 @@ def hostile_clients(port: int, run: str) -> Iterator[None]:
     finally:
         said, _ = process.communicate(timeout=60)
         print(f"    clients: {said.strip()}", flush=True)
+        for part in said.partition("\n")[0].split("; "):
+            count, _, what = part.partition(" ")
+            if count.isdigit():
+                answers[what] += int(count)
     if process.returncode != 0:
         sys.exit("a hostile client got an answer that it did not expect")
 
 
-def resident_mib(pid: int) -> int:
+def peak_mib(pid: int) -> int:
+    """The most memory that the process had so far."""
     status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) // 1024
+    return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
-def measured(client: Client, port: int, pid: int, experiment: str, hostile: bool) -> str:
+def measured(client: Client, port: int, experiment: str, answers: Counter[str] | None) -> str:
+    """A run, beside hostile clients if their answers are counted."""
     run = client.post(experiment)["id"]
-    if hostile:
-        with hostile_clients(port, run):
-            state = client.wait(run, timeout=300)
-            print(f"    memory: {resident_mib(pid)} MiB", flush=True)
-    else:
+    with hostile_clients(port, run, answers) if answers is not None else nullcontext():
         state = client.wait(run, timeout=300)
     if state["state"] != "finished":
         sys.exit(f"run {run} ended as {state['state']}: {state.get('reason')}")
@@ -99,17 +107,29 @@ def main(pairs: int) -> None:
         (directory / "data").mkdir()
         experiment = EXPERIMENT.format(data=directory / "data")
         with service(directory / "state", directory / "data") as (client, port, pid):
-            measured(client, port, pid, experiment, hostile=False)
+            measured(client, port, experiment, None)
+            alone = peak_mib(pid)
+            answers: Counter[str] = Counter()
             for pair in range(pairs):
                 print(f"pair {pair + 1} of {pairs}", flush=True)
                 # The order alternates, so that a drift of the machine cancels.
                 order = (pair % 2 == 1, pair % 2 == 0)
-                runs = {hostile: measured(client, port, pid, experiment, hostile) for hostile in order}
+                runs = {hostile: measured(client, port, experiment, answers if hostile else None) for hostile in order}
                 for metric, ratio, width in figures(client, runs[False], runs[True]):
                     ratios.setdefault(metric, []).append((ratio, width))
+            beside = peak_mib(pid)
     finally:
         shutil.rmtree(directory)
-    sys.exit(judge(ratios))
+    code = judge(ratios)
+    bodies = sum(count for status, count in answers.items() if status.isdigit())
+    served = answers["events"] > 0 and answers["slow, ended"] > 0 and answers["huge, refused"] > 0
+    print(f"memory: at most {alone} MiB alone, {beside} MiB beside them; {bodies} mutated bodies")
+    if beside > alone + MAX_GROWTH_MIB:
+        sys.exit(f"the clients cost more than {MAX_GROWTH_MIB} MiB")
+    if bodies < MIN_BODIES or not served:
+        print(f"too little was sent: {dict(answers)}")
+        code = code or 2
+    sys.exit(code)
 
 
 def judge(ratios: dict[str, list[tuple[float, float]]]) -> int:

@@ -15,6 +15,7 @@ from .errors import ProblemError, UnreachableError, WaitTimeoutError
 from .events import Event, parse
 from .types import (
     AccessKey,
+    Agent,
     Array,
     ArrayDetail,
     Baseline,
@@ -167,12 +168,15 @@ class Client:
         body = json.dumps({"keys": keys}).encode() if keys else None
         return cast(Run, self._json("POST", f"{_path(run)}/resume", body=body))
 
-    def events(self, run: str, after: int = 0) -> Iterator[Event]:
-        """The events of a run as they happen, to its end. Reconnects, and continues where it was."""
+    def events(self, run: str, after: int = 0, hosts: bool = False) -> Iterator[Event]:
+        """The events of a run as they happen, to its end. Reconnects, and continues where it was.
+
+        With `hosts`, intervals of a run by agents have the parts of up to 16 single hosts.
+        """
         last, failures = after, 0
         while True:
             try:
-                for event in self._stream(run, last):
+                for event in self._stream(run, last, hosts):
                     last, failures = event.id, 0
                     yield event
                     if event.kind == "end":
@@ -190,10 +194,23 @@ class Client:
         return self._pages(f"{_path(run)}/cells?limit={page_size}", "cells")
 
     def intervals(
-        self, run: str, cell: int = 0, stage: str = "measure", trial: int = 0, page_size: int = 1000
+        self,
+        run: str,
+        cell: int = 0,
+        stage: str = "measure",
+        trial: int = 0,
+        page_size: int = 1000,
+        host: str | None = None,
+        hosts: bool = False,
     ) -> Iterator[StoredInterval]:
-        """The stored intervals of a stage of a cell."""
-        query = urllib.parse.urlencode({"cell": cell, "stage": stage, "trial": trial, "limit": page_size})
+        """The stored intervals of a stage of a cell.
+
+        Those of one agent if `host` names it. With `hosts`, the combined ones have the parts of up to 16 single hosts; `page_size` is at
+        most 1000 then.
+        """
+        given: dict[str, Any] = {"cell": cell, "stage": stage, "trial": trial, "limit": page_size, "host": host}
+        given["hosts"] = "true" if hosts else None
+        query = urllib.parse.urlencode({name: value for name, value in given.items() if value is not None})
         return self._pages(f"{_path(run)}/intervals?{query}", "intervals")
 
     def report(self, run: str) -> str:
@@ -224,6 +241,11 @@ class Client:
     def host(self, name: str) -> HostDetail:
         """One host with its last runs, and what they recorded about it."""
         return cast(HostDetail, self._json("GET", f"/api/v3/hosts/{urllib.parse.quote(name, safe='')}"))
+
+    def agents(self, run: str | None = None, page_size: int = 100) -> Iterator[Agent]:
+        """The agents of the runs under way; of a run, its own by name, also after its end."""
+        path = "/api/v3/agents" if run is None else f"{_path(run)}/agents"
+        return self._pages(f"{path}?limit={page_size}", "agents")
 
     def arrays(self, page_size: int = 100) -> Iterator[Array]:
         """The arrays of recent checks, and those on which a run left something, by address."""
@@ -361,10 +383,11 @@ class Client:
         except (OSError, http.client.HTTPException) as error:
             raise UnreachableError(f"{self._name()}: {error or type(error).__name__}") from error
 
-    def _stream(self, run: str, last: int) -> Iterator[Event]:
+    def _stream(self, run: str, last: int, hosts: bool) -> Iterator[Event]:
         with closing(self._connection(SILENCE_S)) as connection:
             headers = {"Last-Event-ID": str(last)} if last else {}
-            yield from parse(self._send(connection, "GET", f"{_path(run)}/events", None, headers))
+            path = f"{_path(run)}/events{'?hosts=true' if hosts else ''}"
+            yield from parse(self._send(connection, "GET", path, None, headers))
 
     def _connection(self, timeout: float) -> http.client.HTTPConnection:
         if self._secure:

@@ -343,6 +343,13 @@ class Point(TypedDict):
     max_ns: int
 
 
+class HostPoints(TypedDict):
+    """One host's part of an interval."""
+
+    host: str
+    ops: list[Point]
+
+
 class StoredInterval(TypedDict):
     """An interval with one point per operation."""
 
@@ -350,3 +357,55 @@ class StoredInterval(TypedDict):
     start_s: float
     length_s: float
     ops: list[Point]
+    hosts: NotRequired[list[HostPoints]]
+
+
+class AgentInterval(TypedDict):
+    """An interval of an agent."""
+
+    cell: int
+    stage: str
+    trial: int
+    interval: int
+    start_s: float
+    length_s: float
+    ops: list[Point]
+
+
+class HostClock(TypedDict):
+    """A host's clock relative to the service's."""
+
+    offset_ns: int
+    uncertainty_ns: int
+    drift_ppm: float
+    round_trip_ns: int
+
+
+class LostHost(TypedDict):
+    """A host that failed during a cell."""
+
+    at_s: float
+    why: str
+
+
+class AgentCell(TypedDict):
+    """What an ended cell recorded about an agent, apart from its figures."""
+
+    cell: int
+    started_ns: int | None
+    clock: HostClock | None
+    lost: LostHost | None
+
+
+class Agent(TypedDict):
+    """The process that loads one host of a run's fleet."""
+
+    id: str
+    run: str
+    name: str
+    state: Literal["active", "idle", "lost", "ended"]
+    version: str
+    last_seen: str | None
+    last_interval: AgentInterval | None
+    last_cell: AgentCell | None
+    facts: dict[str, str]

@@ -222,6 +222,34 @@ def test_hosts_say_what_occupies_them_and_what_runs_recorded(served: Served) -> 
     service.stop(long["id"])
 
 
+def test_agents_say_what_they_do_and_hosts_what_they_measure() -> None:
+    with Served("--allow-local") as served:
+        service = Client(served.url)
+        assert list(service.agents()) == []
+        run = service.post({**LONG, "fleet": {"local": 2}})["id"]
+        for event in service.events(run, hosts=True):
+            if event.kind == "interval" and event.data["stage"] == "measure" and event.data["interval"] > 0:
+                break
+        assert [part["host"] for part in event.data["hosts"]] == ["local-0", "local-1"]
+        agents = list(service.agents(page_size=1))
+        assert [(one["run"], one["name"], one["state"]) for one in agents] == [
+            (run, "local-0", "active"),
+            (run, "local-1", "active"),
+        ]
+        assert agents[0]["last_interval"] is not None and "kernel" in agents[0]["facts"]
+        service.stop(run)
+        service.wait(run, timeout=60)
+        ended = list(service.agents(run))
+        assert [one["state"] for one in ended] == ["ended", "ended"]
+        assert ended[1]["last_cell"] is not None and ended[1]["last_cell"]["lost"] is None
+        together = list(service.intervals(run, page_size=1, hosts=True))
+        alone = list(service.intervals(run, host="local-1"))
+        assert [one["hosts"][1]["ops"] for one in together] == [one["ops"] for one in alone]
+        with pytest.raises(ProblemError) as missing:
+            list(service.intervals(run, host="local-2"))
+        assert missing.value.code == "no-such-agent"
+
+
 def test_a_run_is_kept_as_a_baseline_and_compared_with(served: Served) -> None:
     service = Client(served.url)
     assert list(service.baselines()) == []

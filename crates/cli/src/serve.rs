@@ -89,6 +89,10 @@ pub struct ServeArguments {
     /// Let experiments start several agents on this host (fleets by `local`), and allow calibrations of it
     #[arg(long)]
     allow_local: bool,
+    /// Accept experiments with at most this many cells
+    #[arg(long, value_name = "N", default_value_t = RequestPolicy::MAX_CELLS,
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    max_cells: u32,
     /// Option for ssh to the hosts of fleets, such as "-i KEY" or StrictHostKeyChecking=accept-new; may be repeated
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     ssh_option: Vec<String>,
@@ -170,6 +174,7 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
             paths: arguments.allow_paths,
             commands: arguments.allow_command,
             local: arguments.allow_local,
+            max_cells: arguments.max_cells,
         },
         program: std::env::current_exe().map_err(|error| {
             ServiceError::Failure(format!("this program's own file is not known: {error}"))

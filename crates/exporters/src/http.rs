@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
-use hyper::service::Service;
+use hyper::service::{Service, service_fn};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt;
@@ -15,6 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
+
+use crate::waiting::{Answer, Connection, Waiting};
 
 /// Maximum size of a request's head.
 const MAX_HEAD_BYTES: usize = 32 << 10;
@@ -29,6 +31,9 @@ const USE_HTTPS: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\
 pub struct ConnectionLimits {
     /// Maximum number of connections; further ones wait to be accepted.
     pub connections: usize,
+    /// Maximum number of connections of one client whose next request has not arrived; for a further one, the one that waits
+    /// longest is closed.
+    pub waiting: usize,
     /// Maximum time for the head of a request to arrive, also on an idle connection.
     pub head: Duration,
     /// Maximum time that a client may leave sent data unread.
@@ -45,14 +50,15 @@ pub async fn attend<S, B>(
     S: Service<Request<Incoming>, Response = Response<B>> + Send + 'static,
     S::Future: Send,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
-    B: Body + Send + 'static,
+    B: Body + Send + Unpin + 'static,
     B::Data: Send,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
+    let waiting = Waiting::new(limits.waiting);
     let free = Arc::new(Semaphore::new(limits.connections));
     loop {
         let Ok(permit) = Arc::clone(&free).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, peer)) = listener.accept().await else {
             // Most likely out of descriptors.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
@@ -60,17 +66,13 @@ pub async fn attend<S, B>(
         let Ok(local) = stream.local_addr() else { continue };
         prepare(&stream, limits);
         let (tls, service) = (tls.clone(), service(local));
+        let connection = waiting.connect(peer.ip());
         tokio::spawn(async move {
-            match tls {
-                None => converse(stream, limits, service).await,
-                Some(tls) => {
-                    // What fails here is the client's: it has no request that could be answered.
-                    if let Ok(Some(stream)) = tokio::time::timeout(limits.head, handshake(&tls, stream)).await
-                    {
-                        converse(stream, limits, service).await;
-                    }
-                }
+            tokio::select! {
+                () = converse(stream, limits, tls, service, &connection) => {}
+                () = connection.refused() => {}
             }
+            connection.close();
             drop(permit);
         });
     }
@@ -97,7 +99,41 @@ async fn handshake(
     tls.accept(stream).await.ok()
 }
 
-async fn converse<S, B>(stream: impl AsyncRead + AsyncWrite + Unpin, limits: ConnectionLimits, service: S)
+/// Answers the requests of a connection until it ends.
+async fn converse<S, B>(
+    stream: TcpStream,
+    limits: ConnectionLimits,
+    tls: Option<TlsAcceptor>,
+    service: S,
+    connection: &Arc<Connection>,
+) where
+    S: Service<Request<Incoming>, Response = Response<B>> + Send,
+    S::Future: Send,
+    S::Error: Into<Box<dyn Error + Send + Sync>>,
+    B: Body + Send + Unpin + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let counted = service_fn(move |request| {
+        connection.arrived();
+        let answer = service.call(request);
+        async move {
+            let answer = answer.await?;
+            Ok::<_, S::Error>(answer.map(|body| Answer { body, connection: Arc::clone(connection) }))
+        }
+    });
+    match tls {
+        None => answer_all(stream, limits, counted).await,
+        Some(tls) => {
+            // What fails here is the client's: it has no request that could be answered.
+            if let Ok(Some(stream)) = tokio::time::timeout(limits.head, handshake(&tls, stream)).await {
+                answer_all(stream, limits, counted).await;
+            }
+        }
+    }
+}
+
+async fn answer_all<S, B>(stream: impl AsyncRead + AsyncWrite + Unpin, limits: ConnectionLimits, service: S)
 where
     S: Service<Request<Incoming>, Response = Response<B>> + Send,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
@@ -111,3 +147,7 @@ where
         .serve_connection(TokioIo::new(stream), service)
         .await;
 }
+
+#[cfg(test)]
+#[path = "http_tests.rs"]
+mod tests;

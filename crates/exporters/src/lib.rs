@@ -12,6 +12,7 @@ mod http;
 mod scrape;
 #[cfg(test)]
 mod test_support;
+mod waiting;
 
 pub use address::{HostPort, HostPortError};
 pub use current::CurrentRun;

@@ -18,8 +18,12 @@ use crate::exposition::{CONTENT_TYPE, text};
 use crate::http::{ConnectionLimits, attend};
 
 /// What scrapers may take.
-const LIMITS: ConnectionLimits =
-    ConnectionLimits { connections: 16, head: Duration::from_secs(10), unread: Duration::from_secs(10) };
+const LIMITS: ConnectionLimits = ConnectionLimits {
+    connections: 16,
+    waiting: 8,
+    head: Duration::from_secs(10),
+    unread: Duration::from_secs(10),
+};
 
 /// Why nothing can listen.
 #[derive(Debug, thiserror::Error)]

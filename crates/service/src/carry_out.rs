@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use checks::CheckError;
-use experiment::Plan;
+use experiment::{Fleet, Plan};
 use exporters::{CurrentRun, GraphitePush};
 use provision::{ProvisionError, RunId, RunIdError};
 use runner::bottleneck::own_host;
@@ -17,6 +17,7 @@ use runner::{Events, RunError, RunOptions, RunOutcome, StopToken};
 use store::{CalibrationError, State, StoreError};
 use targets::HeldSecrets;
 
+use crate::agents::LiveAgents;
 use crate::database::AskedState;
 use crate::event::{MessageEvent, MessageSeverity};
 use crate::event_log::EventLog;
@@ -45,6 +46,8 @@ pub(crate) struct Task {
     pub progress: Arc<OnceLock<Arc<SharedProgress>>>,
     /// Set once its plan is known.
     pub current: Arc<OnceLock<Arc<CurrentRun>>>,
+    /// What its agents last reported.
+    pub agents: Arc<LiveAgents>,
     /// Receives its measurements.
     pub graphite: Option<Arc<GraphitePush>>,
     /// A device that it may overwrite even if it holds data.
@@ -165,7 +168,9 @@ fn experiment(plan: Plan, task: Task, place: &Place<'_>) -> Result<RunEnd, Carry
     let current = Arc::new(CurrentRun::new(&task.id, &plan));
     // Each run has a task of its own.
     let _ = task.current.set(Arc::clone(&current));
-    let mut observers: Vec<Arc<dyn Events>> = vec![Arc::new(Observer::new(task.log, task.progress)), current];
+    let names = plan.fleet.as_ref().and_then(Fleet::host_names).unwrap_or_default();
+    let observer = Observer::new(task.log, task.progress).with_hosts(names);
+    let mut observers: Vec<Arc<dyn Events>> = vec![Arc::new(observer), current, task.agents];
     if let Some(graphite) = &task.graphite {
         observers.push(Arc::new(graphite.observe(&task.id, &plan, &own_host())));
     }

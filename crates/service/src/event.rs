@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::api::stored;
 use crate::database::AskedState;
+use crate::host_points::HostPoints;
 
 /// The data of an event `state`: how far the run got.
 #[derive(Debug, Serialize, ToSchema)]
@@ -47,6 +48,16 @@ pub(crate) struct IntervalEvent<'a> {
     length_s: f64,
     /// One point per operation.
     ops: Vec<PointView>,
+    /// The parts of single hosts, up to 16 in the order of the fleet; only for readers that ask for them, of runs by agents.
+    /// Absent if the service keeps them no longer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hosts: Vec<HostPoints>,
+}
+
+/// An interval's points, one per operation that occurred.
+pub(crate) fn points(interval: &Interval) -> Vec<PointView> {
+    let used = interval.ops.iter().filter(|(_, stats)| !stats.is_empty());
+    used.map(|(op, stats)| PointView::of(&SeriesPoint::of(interval, Some(*op), stats))).collect()
 }
 
 impl<'a> IntervalEvent<'a> {
@@ -56,7 +67,7 @@ impl<'a> IntervalEvent<'a> {
         stage: &'a str,
         trial: u32,
         interval: &Interval,
-        points: &[SeriesPoint],
+        ops: Vec<PointView>,
     ) -> Self {
         Self {
             cell,
@@ -65,13 +76,19 @@ impl<'a> IntervalEvent<'a> {
             interval: interval.index,
             start_s: interval.start_ns as f64 / 1e9,
             length_s: interval.length_ns as f64 / 1e9,
-            ops: points.iter().map(PointView::of).collect(),
+            ops,
+            hosts: Vec::new(),
         }
+    }
+
+    /// The same with the parts of single hosts.
+    pub(crate) fn with_hosts(self, hosts: Vec<HostPoints>) -> Self {
+        Self { hosts, ..self }
     }
 }
 
 /// One operation in an interval; latencies are response times, in nanoseconds.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Point)]
 pub(crate) struct PointView {
     /// The operation: `read`, `write`, `get`, …

@@ -8,12 +8,15 @@ use tokio::sync::watch;
 use utoipa::ToSchema;
 
 use crate::database::AskedState;
-use crate::event::EndEvent;
+use crate::event::{EndEvent, IntervalEvent};
+use crate::host_points::HostPoints;
 
 /// Maximum number of events kept.
 const MAX_EVENTS: usize = 4096;
 /// Maximum size of their data.
 const MAX_BYTES: usize = 4 << 20;
+/// Maximum size of the data with single hosts, which is kept besides for the newest intervals.
+const MAX_HOST_BYTES: usize = 4 << 20;
 /// Events handed to a reader at once.
 const BATCH: usize = 64;
 
@@ -31,18 +34,25 @@ pub(crate) struct LoggedEvent {
     /// `EndEvent`.
     #[schema(value_type = String, content_media_type = "application/json")]
     pub data: Arc<str>,
+    /// The same with single hosts, for readers that ask for them; absent if there are none, or no longer.
+    #[schema(ignore)]
+    pub with_hosts: Option<Arc<str>>,
 }
 
 impl LoggedEvent {
     /// An event with a number.
     pub(crate) fn new(id: u64, kind: &'static str, data: &impl Serialize) -> Self {
-        Self { id, kind, data: serde_json::to_string(data).unwrap_or_default().into() }
+        Self { id, kind, data: text(data), with_hosts: None }
     }
 
     /// The last event of a run.
     pub(crate) fn end(id: u64, state: AskedState, reason: Option<&str>) -> Self {
         Self::new(id, "end", &EndEvent { state, reason })
     }
+}
+
+fn text(data: &impl Serialize) -> Arc<str> {
+    serde_json::to_string(data).unwrap_or_default().into()
 }
 
 /// What a reader gets at once.
@@ -67,8 +77,28 @@ pub(crate) struct EventLog {
 struct Kept {
     events: VecDeque<LoggedEvent>,
     bytes: usize,
+    host_bytes: usize,
+    /// Number of the last event whose single hosts were dropped.
+    without_hosts: u64,
     last: u64,
     ended: bool,
+}
+
+impl Kept {
+    /// Drops the oldest events that no longer fit.
+    fn shrink(&mut self) {
+        while self.events.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
+            let Some(oldest) = self.events.pop_front() else { break };
+            self.bytes -= oldest.data.len();
+            self.host_bytes -= oldest.with_hosts.map_or(0, |text| text.len());
+        }
+        while self.host_bytes > MAX_HOST_BYTES {
+            let first = self.events.front().map_or(0, |event| event.id);
+            self.without_hosts = first.max(self.without_hosts + 1);
+            let Some(event) = self.events.get_mut((self.without_hosts - first) as usize) else { break };
+            self.host_bytes -= event.with_hosts.take().map_or(0, |text| text.len());
+        }
+    }
 }
 
 impl EventLog {
@@ -86,6 +116,13 @@ impl EventLog {
         self.push(LoggedEvent::new(0, kind, data), false);
     }
 
+    /// Adds an interval with the parts of single hosts.
+    pub(crate) fn add_interval(&self, interval: IntervalEvent<'_>, hosts: Vec<HostPoints>) {
+        let event = LoggedEvent::new(0, "interval", &interval);
+        let with_hosts = Some(text(&interval.with_hosts(hosts)));
+        self.push(LoggedEvent { with_hosts, ..event }, false);
+    }
+
     /// Adds the last event.
     pub(crate) fn end(&self, state: AskedState, reason: Option<&str>) {
         self.push(LoggedEvent::end(0, state, reason), true);
@@ -99,12 +136,10 @@ impl EventLog {
         }
         kept.last += 1;
         kept.bytes += event.data.len();
+        kept.host_bytes += event.with_hosts.as_ref().map_or(0, |text| text.len());
         let id = kept.last;
         kept.events.push_back(LoggedEvent { id, ..event });
-        while kept.events.len() > MAX_EVENTS || kept.bytes > MAX_BYTES {
-            let Some(oldest) = kept.events.pop_front() else { break };
-            kept.bytes -= oldest.data.len();
-        }
+        kept.shrink();
         kept.ended = ended;
         drop(kept);
         self.changed.send_replace(());
@@ -132,6 +167,7 @@ impl EventLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use metrics::Interval;
 
     #[test]
     fn a_reader_continues_where_it_was_and_learns_what_it_missed() {
@@ -158,5 +194,22 @@ mod tests {
         (0..10).for_each(|_| log.add("message", &large));
         let batch = log.after(0);
         assert!(batch.events.len() <= 4 && batch.lost >= 6, "{} kept", batch.events.len());
+    }
+
+    #[test]
+    fn single_hosts_are_dropped_before_the_events_they_belong_to() {
+        let log = EventLog::new();
+        let host = HostPoints { host: "h".repeat(1 << 20), ops: Vec::new() };
+        for _ in 0..10 {
+            let event = IntervalEvent::of(0, "measure", 0, &Interval::default(), Vec::new());
+            log.add_interval(event, vec![host.clone()]);
+            log.add("message", &"text");
+        }
+        let batch = log.after(0);
+        assert_eq!((batch.events.len(), batch.lost), (20, 0), "all are kept");
+        let with_hosts: Vec<u64> =
+            batch.events.iter().filter(|event| event.with_hosts.is_some()).map(|event| event.id).collect();
+        assert_eq!(with_hosts, [15, 17, 19], "those of the newest intervals");
+        assert!(batch.events.iter().all(|event| !event.data.contains("hosts")));
     }
 }

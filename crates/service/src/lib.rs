@@ -4,6 +4,7 @@
 //! [`Service::start`] takes values and keeps nothing in the process; several services can share one.
 
 mod access;
+mod agents;
 mod api;
 mod body;
 mod carry_out;
@@ -12,6 +13,7 @@ mod event;
 mod event_log;
 mod exposition;
 mod fio_jobs;
+mod host_points;
 mod login;
 mod message_log;
 mod new_work;

@@ -1,25 +1,36 @@
 //! Turns what a run reports into events of its log.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use metrics::SeriesPoint;
 use runner::progress::SharedProgress;
 use runner::{Events, RunEvent, Severity};
 
-use crate::event::{CellEvent, IntervalEvent, MessageEvent, MessageSeverity};
+use crate::event::{CellEvent, IntervalEvent, MessageEvent, MessageSeverity, points};
 use crate::event_log::EventLog;
+use crate::host_points::WaitingPoints;
 
 /// Writes a run's events to its log, and keeps how far it is.
 pub(crate) struct Observer {
     pub log: Arc<EventLog>,
     /// Set once the run begins.
     pub progress: Arc<OnceLock<Arc<SharedProgress>>>,
+    waiting: Mutex<WaitingPoints>,
 }
 
 impl Observer {
     /// For a run with this log.
     pub(crate) fn new(log: Arc<EventLog>, progress: Arc<OnceLock<Arc<SharedProgress>>>) -> Self {
-        Self { log, progress }
+        Self { log, progress, waiting: Mutex::default() }
+    }
+
+    /// The hosts of its fleet, if they are known before it starts.
+    pub(crate) fn with_hosts(mut self, names: Vec<String>) -> Self {
+        self.waiting = Mutex::new(WaitingPoints::new(names));
+        self
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, WaitingPoints> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -35,20 +46,24 @@ impl Events for Observer {
                 self.log.add("message", &MessageEvent { severity, text });
             }
             RunEvent::Interval { cell, stage, trial, interval } => {
-                let points: Vec<SeriesPoint> = interval
-                    .ops
-                    .iter()
-                    .filter(|(_, stats)| !stats.is_empty())
-                    .map(|(op, stats)| SeriesPoint::of(interval, Some(*op), stats))
-                    .collect();
-                self.log.add("interval", &IntervalEvent::of(cell, stage, trial, interval, &points));
+                let hosts = self.waiting().take(cell, (stage, trial), interval.index);
+                let event = IntervalEvent::of(cell, stage, trial, interval, points(interval));
+                match hosts.is_empty() {
+                    true => self.log.add("interval", &event),
+                    false => self.log.add_interval(event, hosts),
+                }
             }
-            RunEvent::CellEnded(record) => self.log.add("cell", &CellEvent::of(record)),
+            RunEvent::HostInterval { cell, stage, trial, host, interval } => {
+                self.waiting().add(cell, (stage, trial), host, interval);
+            }
+            RunEvent::CellEnded(record) => {
+                self.waiting().end(record.index);
+                self.log.add("cell", &CellEvent::of(record));
+            }
             // Each run has an observer of its own.
             RunEvent::Began(progress) => drop(self.progress.set(Arc::clone(progress))),
-            // The queue reports the end, single hosts are in the results, and experiments have no phases, rounds or steps.
-            RunEvent::HostInterval { .. }
-            | RunEvent::PhaseBegan { .. }
+            // The queue reports the end, and experiments have no phases, rounds or steps.
+            RunEvent::PhaseBegan { .. }
             | RunEvent::PhaseInterval { .. }
             | RunEvent::PhaseEnded { .. }
             | RunEvent::RoundBegan { .. }

@@ -75,7 +75,7 @@ pub(crate) struct QueueSettings {
 }
 
 /// What experiments in requests may use of this host, besides its network.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct RequestPolicy {
     /// Directories and devices that targets of this host may use, with everything below them.
     pub paths: Vec<PathBuf>,
@@ -83,6 +83,19 @@ pub struct RequestPolicy {
     pub commands: bool,
     /// Whether fleets may be processes of this host (the launcher `local`), and this host may be calibrated.
     pub local: bool,
+    /// Maximum number of cells of an experiment.
+    pub max_cells: u32,
+}
+
+impl RequestPolicy {
+    /// Maximum number of cells of an experiment, unless the operator sets another one.
+    pub const MAX_CELLS: u32 = 10_000;
+}
+
+impl Default for RequestPolicy {
+    fn default() -> Self {
+        Self { paths: Vec::new(), commands: false, local: false, max_cells: Self::MAX_CELLS }
+    }
 }
 
 /// Why a service cannot start: one line, with what to do next.

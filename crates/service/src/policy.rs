@@ -73,6 +73,13 @@ fn is_this_host(host: &str) -> bool {
 }
 
 fn refused(plan: &Plan, policy: &RequestPolicy) -> Vec<RefusedField> {
+    let (cells, max_cells) = (plan.cells.len(), policy.max_cells);
+    if cells > max_cells as usize {
+        let text =
+            format!("the matrix has {cells} cells, more than the {max_cells} that this service accepts");
+        let hint = "cross fewer values, split the experiment, or ask the operator for a larger --max-cells";
+        return vec![field(&["matrix"], text, hint)];
+    }
     let mut refused = Vec::new();
     if plan.results.is_some() {
         let hint = "take it out: the service keeps all results in its own file";

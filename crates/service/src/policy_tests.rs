@@ -153,3 +153,15 @@ fn the_queue_knows_the_hosts_of_a_plan() {
         assert_eq!(hosts(&plan(&text, &policy).unwrap()), expected, "{fleet}");
     }
 }
+
+#[test]
+fn an_experiment_with_too_many_cells_is_refused_at_its_matrix() {
+    let text = "targets: {t: 'sim:?latency=1ms'}\nworkloads: {w: {ops: read}}\nmatrix: {queue_depth: [1, 2, 4, 8]}\n";
+    let policy = |max_cells| RequestPolicy { max_cells, ..RequestPolicy::default() };
+    assert_eq!(plan(text, &policy(4)).unwrap().cells.len(), 4);
+    let refused = plan(text, &policy(3)).unwrap_err();
+    let fault = &refused.faults[0];
+    assert_eq!((refused.faults.len(), fault.line), (1, 3));
+    assert_eq!(fault.text, "the matrix has 4 cells, more than the 3 that this service accepts");
+    assert!(fault.hint.contains("--max-cells"), "{}", fault.hint);
+}

@@ -3,6 +3,7 @@
 mod ending;
 mod hosts;
 mod leftovers;
+mod live;
 mod resume;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -18,6 +19,7 @@ use runner::progress::SharedProgress;
 use runner::timestamp::now;
 use runner::{StopReason, StopToken};
 
+use crate::agents::LiveAgents;
 use crate::carry_out::{self, Place, Task};
 use crate::database::{AskedRun, AskedState, Database, NewRun};
 use crate::event::StateEvent;
@@ -110,6 +112,7 @@ struct Running {
     current: Arc<OnceLock<Arc<CurrentRun>>>,
     /// Absent until it begins.
     progress: Arc<OnceLock<Arc<SharedProgress>>>,
+    agents: Arc<LiveAgents>,
 }
 
 /// Why a queue cannot be opened.
@@ -327,11 +330,6 @@ impl RunQueue {
         self.database().ended_of(name, limit).map_err(broken)
     }
 
-    /// The state of a run under way; `None` before it begins and after its end.
-    pub(crate) fn progress(&self, id: &str) -> Option<Arc<SharedProgress>> {
-        self.shared().running.get(id)?.progress.get().cloned()
-    }
-
     /// A page of runs, newest first, after the run with the id `after`.
     pub(crate) fn page(&self, after: Option<&str>, limit: u32) -> Result<Vec<AskedRun>, Problem> {
         let before = match after {
@@ -339,22 +337,6 @@ impl RunQueue {
             None => i64::MAX,
         };
         self.database().page(before, limit).map_err(broken)
-    }
-
-    /// The events of a run; `None` if it ended long ago or in an earlier process.
-    pub(crate) fn log(&self, id: &str) -> Option<Arc<EventLog>> {
-        self.shared().logs.get(id).cloned()
-    }
-
-    /// Number of runs that wait, and of runs under way.
-    pub(crate) fn lengths(&self) -> (usize, usize) {
-        let shared = self.shared();
-        (shared.queued(), shared.running.len())
-    }
-
-    /// What the runs under way measure now.
-    pub(crate) fn current(&self) -> Vec<Arc<CurrentRun>> {
-        self.shared().running.values().filter_map(|running| running.current.get().cloned()).collect()
     }
 
     /// Ends a run: takes it from the queue, or lets its measurement end with the current interval; asked again, stops it
@@ -418,17 +400,20 @@ impl RunQueue {
         let stop = StopToken::new();
         let current = Arc::new(OnceLock::new());
         let progress = Arc::new(OnceLock::new());
+        let agents = Arc::new(LiveAgents::default());
         let running = Running {
             hosts,
             stop: stop.clone(),
             current: Arc::clone(&current),
             progress: Arc::clone(&progress),
+            agents: Arc::clone(&agents),
         };
         shared.running.insert(id.clone(), running);
         let overwrites = storperf.as_ref().and_then(StorperfJob::overwrites).map(PathBuf::from);
         let graphite = self.graphite.clone();
         let own = id.clone();
-        let task = Task { id: own, kind, text, secrets, stop, log, current, progress, graphite, overwrites };
+        let task =
+            Task { id: own, kind, text, secrets, stop, log, current, progress, agents, graphite, overwrites };
         let (queue, own) = (Arc::clone(self), id.clone());
         let started = self.threads.start(format!("run-{id}"), move || {
             let place = Place {

@@ -15,8 +15,12 @@ use tokio_rustls::TlsAcceptor;
 use crate::access::LocalAddress;
 
 /// What clients may take.
-const LIMITS: ConnectionLimits =
-    ConnectionLimits { connections: 512, head: Duration::from_secs(15), unread: Duration::from_secs(60) };
+const LIMITS: ConnectionLimits = ConnectionLimits {
+    connections: 512,
+    waiting: 256,
+    head: Duration::from_secs(15),
+    unread: Duration::from_secs(60),
+};
 
 /// Accepts connections for as long as the runtime lives.
 pub(crate) async fn attend(listener: TcpListener, router: Router, tls: Option<TlsAcceptor>) {

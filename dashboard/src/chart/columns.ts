@@ -26,6 +26,8 @@ const merged = (figure: Figure, a: number, b: number): number =>
   Number.isNaN(a) ? b : Number.isNaN(b) ? a : figure.endsWith("_per_s") ? (a + b) / 2 : Math.max(a, b);
 
 export class Columns {
+  constructor(private readonly most = MOST) {}
+
   /** Middle of each interval, in seconds since the stage began. */
   x: number[] = [];
   /** Figures by operation; `NaN` where an interval has none. */
@@ -51,7 +53,7 @@ export class Columns {
       const point: Point | undefined = interval.ops.find((one) => one.op === op);
       for (const figure of FIGURES) columns[figure].push(valueOf(point, figure));
     }
-    if (this.length > MOST) this.halve();
+    if (this.length > this.most) this.halve();
   }
 
   private empty(): Record<Figure, number[]> {

@@ -8,8 +8,9 @@ import { go, to } from "../router";
 import { CellsTable } from "../run/cells";
 import { Charts } from "../run/charts";
 import { useEvents, type IntervalEvent, type Watched } from "../run/events";
+import { HostCharts } from "../run/hosts";
 import { LivePanel } from "../run/live";
-import { sameChoice, useSeries, type Choice } from "../run/series";
+import { sameChoice, useSeries, type Choice, type View } from "../run/series";
 import { isOver, type Cell, type Run, type Summary } from "../types";
 import { tookSeconds } from "./runs";
 
@@ -150,6 +151,37 @@ function Events({ watched }: { watched: Watched }) {
   );
 }
 
+interface ViewChoiceProps {
+  agents: string[];
+  view: View;
+  choose: (view: View) => void;
+}
+
+/** Chooses whose intervals are drawn. Hosts' values have a prefix, so that their names can be any. */
+function ViewChoice({ agents, view, choose }: ViewChoiceProps) {
+  const chosen = (value: string): void => {
+    if (value === "together" || value === "side by side") choose({ kind: value });
+    else choose({ kind: "host", name: value.slice(1) });
+  };
+  return (
+    <label class="inline">
+      hosts{" "}
+      <select
+        value={view.kind === "host" ? `:${view.name}` : view.kind}
+        onChange={(event) => chosen(event.currentTarget.value)}
+      >
+        <option value="together">all together</option>
+        <option value="side by side">side by side</option>
+        {agents.map((name) => (
+          <option key={name} value={`:${name}`}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 /** The stage to show of a cell: its measurement if there is one, else its last stage. */
 function choiceOf(cell: Cell | undefined): Choice | null {
   const stage = cell?.stages.findLast((key) => key.stage === MEASURE) ?? cell?.stages.at(-1);
@@ -202,8 +234,18 @@ function Attempt({ id, resumed }: { id: string; resumed: () => void }) {
     [lastCells],
   );
   const choice = chosen ?? (over ? initial : (latest ?? initial));
-  const series = useSeries(id, choice);
   const shownCell = lastCells.find((cell) => cell.index === choice?.cell);
+  const storedStage = shownCell?.stages.find(
+    ({ stage, trial }) => stage === choice?.stage && trial === choice.trial,
+  );
+  // Its agents are known once it measures.
+  const agents = useLoaded(`agents ${id} ${watched.changes} ${latest !== null}`, () => api.agentsOf(id));
+  const [lastAgents, setLastAgents] = useState<string[]>([]);
+  useEffect(() => {
+    if (agents.value) setLastAgents(agents.value.agents.map(({ name }) => name));
+  }, [agents.value]);
+  const [view, setView] = useState<View>({ kind: "together" });
+  const series = useSeries(id, choice, view, storedStage?.intervals ?? 0);
   // The stage under way may not be among the stored ones yet.
   const stored: Choice[] = (shownCell?.stages ?? []).map(({ stage, trial }) => ({
     cell: shownCell?.index ?? 0,
@@ -297,6 +339,7 @@ function Attempt({ id, resumed }: { id: string; resumed: () => void }) {
                   follow the run
                 </label>
               )}
+              {lastAgents.length > 0 && <ViewChoice agents={lastAgents} view={view} choose={setView} />}
               {stages.length > 1 && (
                 <label class="inline">
                   stage{" "}
@@ -321,9 +364,24 @@ function Attempt({ id, resumed }: { id: string; resumed: () => void }) {
           <p class="soft">
             Cell {choice.cell + 1} {shownCell?.name}, {choice.stage}
             {choice.trial > 0 && ` ${choice.trial + 1}`}
+            {shownCell && (
+              <>
+                {" "}
+                on <span class="url">{shownCell.target}</span>
+              </>
+            )}
           </p>
           <ErrorLine text={series.error} />
-          <Charts columns={series.columns} revision={series.revision} window={window} />
+          {view.kind === "side by side" ? (
+            <HostCharts
+              columns={series.columns}
+              revision={series.revision}
+              window={window}
+              hosts={lastAgents.length}
+            />
+          ) : (
+            <Charts columns={series.columns} revision={series.revision} window={window} />
+          )}
         </section>
       )}
       {lastCells.length > 0 && (

@@ -196,12 +196,19 @@ impl Served {
 
     /// Opens the events of a run, after the one with the number `last`.
     pub fn events(&self, run: &str, last: u64) -> SentEvents {
+        self.events_at(&format!("/api/v3/runs/{run}/events"), last)
+    }
+
+    /// All events of a run with the parts of single hosts.
+    pub fn events_with_hosts(&self, run: &str) -> SentEvents {
+        self.events_at(&format!("/api/v3/runs/{run}/events?hosts=true"), 0)
+    }
+
+    fn events_at(&self, path: &str, last: u64) -> SentEvents {
         let mut stream = self.connect();
         let address = self.address;
         // HTTP/1.0: the body is sent as it is and ends with the connection.
-        let request = format!(
-            "GET /api/v3/runs/{run}/events HTTP/1.0\r\nhost: {address}\r\nlast-event-id: {last}\r\n\r\n"
-        );
+        let request = format!("GET {path} HTTP/1.0\r\nhost: {address}\r\nlast-event-id: {last}\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
         let mut lines = BufReader::new(stream);
         let mut line = String::new();

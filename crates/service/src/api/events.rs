@@ -5,14 +5,17 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use futures::stream;
+use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, watch};
+use utoipa::IntoParams;
 
-use super::{ApiState, RunPath, blocking};
+use super::{ApiState, RunPath, blocking, parameters};
 use crate::event::MissedEvent;
 use crate::event_log::{EventLog, LoggedEvent};
 use crate::problem::Problem;
@@ -59,6 +62,16 @@ impl Reader {
     }
 }
 
+/// What events contain.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct EventsQuery {
+    /// Whether intervals have the parts of single hosts (`hosts`), of up to 16
+    #[serde(default)]
+    hosts: bool,
+}
+
 /// A run's events as they happen
 ///
 /// Server-sent events, from the one after `Last-Event-ID`, else from the oldest kept one, to the end of the run.
@@ -66,6 +79,7 @@ impl Reader {
     get, path = "/api/v3/runs/{id}/events", operation_id = "runEvents", tag = "runs",
     params(
         RunPath,
+        EventsQuery,
         ("Last-Event-ID" = Option<String>, Header, description = "Number of the last event that the reader had")
     ),
     responses(
@@ -78,8 +92,10 @@ impl Reader {
 pub(crate) async fn stream(
     State(state): State<ApiState>,
     RunPath { id }: RunPath,
+    query: Result<Query<EventsQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let EventsQuery { hosts } = parameters(query)?;
     let permit = Arc::clone(&state.streams).try_acquire_owned().map_err(|_| {
         let detail = "too many event streams are open; next: close some, or poll /intervals";
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-streams", detail)
@@ -101,9 +117,10 @@ pub(crate) async fn stream(
         Ok(Reader { log, last, waiting, ended, _permit: permit })
     })
     .await?;
-    let events = stream::unfold(reader, |mut reader| async move {
+    let events = stream::unfold(reader, move |mut reader| async move {
         let event = reader.next().await?;
-        let sent = Event::default().id(event.id.to_string()).event(event.kind).data(&*event.data);
+        let data = event.with_hosts.as_ref().filter(|_| hosts).unwrap_or(&event.data);
+        let sent = Event::default().id(event.id.to_string()).event(event.kind).data(&**data);
         Some((Ok(sent), reader))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))

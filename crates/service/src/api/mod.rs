@@ -1,5 +1,6 @@
 //! `/api/v3`: experiments, checks, network tests, calibrations and runs; `StorPerf`'s `/api/v1.0` and `/api/v2.0`; `/metrics`; their documents; and the dashboard.
 
+mod agents;
 mod arrays;
 mod baselines;
 mod calibrations;
@@ -17,6 +18,7 @@ mod fio_jobs;
 mod history;
 mod hosts;
 mod idempotency;
+mod intervals;
 mod network_tests;
 mod page;
 mod progress;
@@ -118,13 +120,15 @@ fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(progress::progress))
         .routes(routes!(summary::summary))
         .routes(routes!(results::cells))
-        .routes(routes!(results::intervals))
+        .routes(routes!(intervals::intervals))
         .routes(routes!(results::report))
         .routes(routes!(results::result))
         .routes(routes!(compare::compare))
         .routes(routes!(history::history))
         .routes(routes!(hosts::list))
         .routes(routes!(hosts::show))
+        .routes(routes!(agents::list))
+        .routes(routes!(agents::of_run))
         .routes(routes!(arrays::list))
         .routes(routes!(arrays::show))
         .routes(routes!(clean_ups::list))

@@ -30,7 +30,7 @@ pub(super) fn page<'i, T: 'i, V>(
 }
 
 /// A text as the value of a parameter of a URL.
-fn in_query(text: &str) -> String {
+pub(super) fn in_query(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

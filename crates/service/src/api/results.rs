@@ -1,7 +1,5 @@
 //! What a run has stored: its cells, its intervals, its report.
 
-use std::collections::BTreeMap;
-
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
@@ -14,7 +12,6 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::runs::JSON;
 use super::{ApiState, RunPath, blocking, page_size, parameters, stored as records};
-use crate::event::PointView;
 use crate::problem::Problem;
 use crate::queue::RunQueue;
 use crate::work::RunKind;
@@ -142,108 +139,6 @@ pub(crate) async fn cells(
             });
         }
         Ok(Json(CellPage { cells, next }))
-    })
-    .await
-}
-
-/// Which intervals.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct IntervalsQuery {
-    /// The index of the cell
-    #[serde(default)]
-    #[param(maximum = 4_294_967_295_u32)]
-    cell: u32,
-    /// `prepare`, `warm-up`, `measure`, `verify`, …
-    #[param(pattern = "^[a-z-]*$", default = "measure")]
-    stage: Option<String>,
-    /// The number of the measurement in a study
-    #[serde(default)]
-    #[param(maximum = 4_294_967_295_u32)]
-    trial: u32,
-    /// The number of the first interval
-    #[serde(default)]
-    #[param(maximum = 4_294_967_295_u32)]
-    from: u32,
-    /// The size of a page
-    #[param(minimum = 1, maximum = 10_000, default = 1000)]
-    limit: Option<u32>,
-}
-
-/// An interval with one point per operation.
-#[derive(Serialize, ToSchema)]
-struct StoredInterval {
-    /// Its number in the stage, from 0.
-    interval: u32,
-    /// Its start, in seconds since the stage began.
-    start_s: f64,
-    /// Its length, in seconds.
-    length_s: f64,
-    ops: Vec<PointView>,
-}
-
-/// A page of intervals.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct IntervalPage {
-    cell: u32,
-    stage: String,
-    trial: u32,
-    intervals: Vec<StoredInterval>,
-    /// The path of the next page; absent if there is no further interval yet.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-}
-
-/// The stored intervals of a stage of a cell
-#[utoipa::path(
-    get, path = "/api/v3/runs/{id}/intervals", operation_id = "runIntervals", tag = "results",
-    params(RunPath, IntervalsQuery),
-    responses(
-        (status = 200, description = "A page of intervals; empty until the run measures", body = IntervalPage),
-        (status = 404, description = "There is no such run or cell")
-    )
-)]
-pub(crate) async fn intervals(
-    State(state): State<ApiState>,
-    RunPath { id }: RunPath,
-    query: Result<Query<IntervalsQuery>, QueryRejection>,
-) -> Result<Json<IntervalPage>, Problem> {
-    let IntervalsQuery { cell, stage, trial, from, limit } = parameters(query)?;
-    let limit = page_size(limit, 1000, 10_000)?;
-    let stage = stage.unwrap_or_else(|| runner::MEASURE.to_owned());
-    if !stage.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
-        let detail = "stage: write prepare, warm-up, measure or verify";
-        return Err(Problem::bad_request("query", detail));
-    }
-    blocking(move || {
-        let mut points: BTreeMap<u32, StoredInterval> = BTreeMap::new();
-        let to = from.saturating_add(limit).saturating_add(1);
-        if let Some((store, record)) = stored(&state.queue, &id)? {
-            if record.planned(cell).is_none() {
-                let detail = format!("run {id} has no cell {cell}");
-                return Err(Problem::new(StatusCode::NOT_FOUND, "no-such-cell", detail));
-            }
-            for point in store.series(&record.id, cell, &stage, trial, from..to).map_err(failed)? {
-                let point = point.map_err(failed)?;
-                let interval = points.entry(point.interval).or_insert_with(|| StoredInterval {
-                    interval: point.interval,
-                    start_s: point.start_s(),
-                    length_s: point.length_s(),
-                    ops: Vec::new(),
-                });
-                interval.ops.push(PointView::of(&point));
-            }
-        }
-        let mut intervals: Vec<StoredInterval> = points.into_values().collect();
-        let next = intervals.get(limit as usize).map(|interval| {
-            let from = interval.interval;
-            format!(
-                "/api/v3/runs/{id}/intervals?cell={cell}&stage={stage}&trial={trial}&from={from}&limit={limit}"
-            )
-        });
-        intervals.truncate(limit as usize);
-        Ok(Json(IntervalPage { cell, stage, trial, intervals, next }))
     })
     .await
 }

@@ -36,7 +36,7 @@ const REFUSALS: [(&str, &str); 4] = [
     tags(
         (name = "experiments", description = "Experiments without a run"),
         (name = "runs", description = "The queue and its runs"),
-        (name = "hosts", description = "The hosts that runs occupy"),
+        (name = "hosts", description = "The hosts that runs occupy, and their agents"),
         (name = "arrays", description = "Arrays on which runs created something, what runs left, and its removal"),
         (name = "baselines", description = "Named results, with which later runs are compared"),
         (name = "schedules", description = "Experiments that join the queue at given times, and the gates of their runs"),

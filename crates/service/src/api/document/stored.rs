@@ -51,6 +51,10 @@ stored!(
     State,
     /// `store::Validity`.
     Validity,
+    /// `store::HostClock`.
+    HostClock,
+    /// `store::LostHost`.
+    LostHost,
     /// What `manometer compare` prints as JSON.
     RunComparison,
     /// What a run that is no experiment found.
