@@ -60,7 +60,8 @@ struct Server {
 impl Server {
     fn apply(&mut self, op: &Op) -> Option<ErrorKind> {
         use OpKind::{
-            Append, Close, Create, Overwrite, ReadFile, Remove, Rename, TruncateOverwrite, WriteFile,
+            Append, Close, Create, Delete, Get, Overwrite, Put, ReadFile, Remove, Rename, TruncateOverwrite,
+            WriteFile,
         };
         let there = self.files.get(&op.object).copied();
         let whole = File { content: op.content(), generation: op.generation, bytes: op.len };
@@ -70,7 +71,7 @@ impl Server {
                 self.files.insert(op.object, File { generation: u32::MAX, ..whole });
                 None
             }
-            (WriteFile, None) => {
+            (WriteFile, None) | (Put, _) => {
                 self.files.insert(op.object, whole);
                 None
             }
@@ -94,13 +95,13 @@ impl Server {
             (ReadFile, Some(file)) if matches!(self.loss, Loss::TimedOut(_)) => {
                 (File { bytes: op.len, ..file } != whole).then_some(ErrorKind::Corrupt)
             }
-            (ReadFile, Some(file)) if file != whole => Some(ErrorKind::Corrupt),
+            (ReadFile | Get, Some(file)) if file != whole => Some(ErrorKind::Corrupt),
             (Rename, Some(file)) => {
                 assert_ne!(op.object, op.other);
                 self.files.remove(&op.object);
                 self.files.insert(op.other, file).map(|_| ErrorKind::Rejected)
             }
-            (Remove, Some(_)) => {
+            (Remove | Delete, Some(_)) => {
                 self.files.remove(&op.object);
                 None
             }
@@ -234,4 +235,18 @@ fn names_and_attributes_alone_need_no_content() {
     let driver = LogDriver::new(|_, _| None);
     let error = engine::run_stage(&driver, &faulty, &engine::Control::new(), &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("read or overwritten as a whole"), "{error}");
+}
+
+#[test]
+fn objects_of_the_load_are_read_and_deleted() {
+    let ops = [(OpKind::Put, 0.3), (OpKind::Get, 0.4), (OpKind::Stat, 0.1), (OpKind::Delete, 0.2)];
+    let data_set = DataSet::laid_out(DataShape::Objects { object_bytes: FILE_BYTES }, 1);
+    let mix = Mix { data_set, block_sizes: Vec::new(), fsync_every: 0, ..mix(&ops) };
+    let (server, ops, result) = against(mix.clone(), 20_000, Loss::None);
+    assert_eq!((server.surprises, result.total.failed()), (Vec::new(), 0));
+    let count = |kind| ops.iter().filter(|op| op.kind == kind).count();
+    assert_eq!(count(OpKind::Put) - count(OpKind::Delete), server.files.len());
+    let (_, _, result) = against(mix, 20_000, Loss::Ignored(OpKind::Put, 100));
+    let named = |found: &engine::CorruptRange| found.detail.contains("lost: the server had acknowledged");
+    assert!(result.corrupt.iter().all(named) && !result.corrupt.is_empty(), "{:?}", result.corrupt);
 }

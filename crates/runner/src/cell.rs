@@ -304,12 +304,15 @@ impl CellRun<'_> {
                 format!(": {detail}")
             })
         });
-        let mut detail = detail.unwrap_or_default();
-        if reads > 0 {
-            wrong_data.push(format!("{reads} reads returned wrong data{}", std::mem::take(&mut detail)));
-        }
-        if others > 0 {
-            wrong_data.push(format!("{others} other operations did not find what must exist{detail}"));
+        let detail = detail.unwrap_or_default();
+        match (reads, others) {
+            (0, 0) => {}
+            (reads, 0) => wrong_data.push(format!("{reads} reads returned wrong data{detail}")),
+            (reads, others) => {
+                let found = reads + others;
+                wrong_data
+                    .push(format!("{found} operations found wrong data, or not what must exist{detail}"));
+            }
         }
         let mut doubts = Vec::new();
         if let Some(other) = group.closed_by(cell.index) {
