@@ -16,6 +16,8 @@ use crate::faults::{DataProtocol, FaultHandle, LatencySampler, PathFaults, Unrea
 pub enum Fate {
     /// It is executed and answered.
     Serve,
+    /// It is answered as if it had been executed, but it was not, or with old content.
+    Lie,
     /// It is not executed, and answered with a temporary error.
     Error,
     /// It is not executed, and its connection is reset in the middle of the response.
@@ -117,6 +119,11 @@ impl TrafficShape {
             Fate::Serve
         };
         RequestOutcome { fate, latency_ns: u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX) }
+    }
+
+    /// Whether a share of requests includes the next one.
+    pub fn strikes(&self, share: f64) -> bool {
+        share > 0.0 && self.sampler.lock().unwrap_or_else(PoisonError::into_inner).strikes(share)
     }
 
     /// When payload from the client that arrived at `from_ns` has passed the limited path.
@@ -235,7 +242,7 @@ mod tests {
             match shape.judge().fate {
                 Fate::Reset => resets += 1,
                 Fate::Error => errors += 1,
-                Fate::Serve | Fate::Stall => {}
+                Fate::Serve | Fate::Lie | Fate::Stall => {}
             }
         }
         assert!((1_800..2_200).contains(&resets), "{resets}");

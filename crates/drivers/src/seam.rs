@@ -78,6 +78,12 @@ impl Op {
         (self.generation as u64) << 48 | self.offset
     }
 
+    /// The number of the content that it writes or expects: that of its object, whatever its name.
+    #[inline]
+    pub const fn content(&self) -> u64 {
+        crate::numbers::content_of(self.object)
+    }
+
     /// The payload bytes that it moves if it succeeds completely.
     pub fn payload_bytes(&self) -> u64 {
         if self.kind.moves_bytes() { self.len } else { 0 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use content::{SizeSums, SizeTable};
-use drivers::numbers::{COUNT_BITS, LANE_BITS, OWN};
+use drivers::numbers::{COUNT_BITS, COUNT_MASK, LANE_BITS, OWN};
 
 /// Files or objects, and their sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -255,7 +255,7 @@ fn size_number(object: u64) -> u64 {
         return object;
     }
     let lane = object >> COUNT_BITS & ((1 << LANE_BITS) - 1);
-    (object & ((1 << COUNT_BITS) - 1)) + content::mixed(lane) % content::SIZE_PERIOD
+    (object & COUNT_MASK) + content::mixed(lane) % content::SIZE_PERIOD
 }
 
 fn size_of_item(extent: &Extent, at: u64, item_bytes: u64) -> u64 {

@@ -150,6 +150,9 @@ pub(crate) async fn run<S: Session>(
             source.is_over();
             break;
         }
+        if let Err(error) = &mut result {
+            source.judge(&op, error);
+        }
         budget -= 1;
         let start = std::mem::replace(&mut now, end);
         let measured = {

@@ -24,6 +24,9 @@ pub struct Mix {
     pub batch_size: u32,
     /// Pauses of each lane.
     pub think: Option<Think>,
+    /// Whether operations that otherwise work on files or objects of the data set work on those that the lane itself created
+    /// and has not removed. There is no data set then.
+    pub on_own: bool,
     /// Tracks the content, so that reads are compared with what was written: use it with [`drivers::Sink::Verify`].
     /// Each lane is then confined to an even share of the blocks, and writes go through that share so that each block
     /// is written once before any is written again.
@@ -41,7 +44,13 @@ impl Mix {
 
     /// Whether puts create new objects, which deletes remove; otherwise they overwrite the data set's objects.
     pub(crate) fn puts_are_new(&self) -> bool {
-        self.has(OpKind::Delete) || self.has(OpKind::BatchDelete)
+        self.on_own || self.has(OpKind::Delete) || self.has(OpKind::BatchDelete)
+    }
+
+    /// Whether the content of the lane's own files or objects is known, and some operation needs that: each has its whole
+    /// size, but for the one that is appended to, and keeps its content's number when it is renamed.
+    pub(crate) fn knows_own_content(&self) -> bool {
+        self.on_own && self.ops.iter().any(|op| op.op.is_whole() && op.op.needs_data())
     }
 
     /// Whether it changes the data set's content.
@@ -53,13 +62,13 @@ impl Mix {
 
     /// Whether it creates files or objects of its own.
     pub(crate) fn churns(&self) -> bool {
-        self.ops.iter().any(|op| op.op.makes_or_removes())
+        self.on_own || self.ops.iter().any(|op| op.op.makes_or_removes())
     }
 
     /// Whether an operation works without any existing data.
     fn makes_its_own(&self, kind: OpKind) -> bool {
         match kind.traits().subject {
-            OpSubject::DataSet => false,
+            OpSubject::DataSet => self.on_own,
             OpSubject::OwnMaking | OpSubject::Nothing => true,
             OpSubject::Either => self.puts_are_new(),
         }
@@ -79,6 +88,7 @@ impl Mix {
             // What is to be removed must be created first.
             let objects = matches!(self.data_set.shape(), DataShape::Objects { .. });
             kinds.push(if objects { OpKind::Put } else { OpKind::Create });
+            kinds.extend((self.knows_own_content() && !objects).then_some(OpKind::WriteFile));
             kinds.extend(self.has(OpKind::Rmdir).then_some(OpKind::Mkdir));
             kinds.extend(self.has(OpKind::Readlink).then_some(OpKind::Symlink));
             if self.has(OpKind::Open) || self.has(OpKind::Close) {
@@ -130,7 +140,10 @@ impl Mix {
         if !self.data_set.is_complete() {
             return Some("a mix works on a data set of complete files or objects");
         }
-        self.kind_fault().or_else(|| access_fault(&self.access)).or_else(|| self.verify_fault(lanes))
+        self.kind_fault()
+            .or_else(|| self.own_fault())
+            .or_else(|| access_fault(&self.access))
+            .or_else(|| self.verify_fault(lanes))
     }
 
     fn kind_fault(&self) -> Option<&'static str> {
@@ -147,6 +160,19 @@ impl Mix {
             }
             _ => None,
         }
+    }
+
+    fn own_fault(&self) -> Option<&'static str> {
+        let blocks = |kind: OpKind| kind.is_of_ranges() && kind.needs_data();
+        if self.on_own && self.ops.iter().any(|op| blocks(op.op)) {
+            return Some(
+                "blocks are read, written and trimmed in a data set only, not in files that the load creates",
+            );
+        }
+        let unknown = [OpKind::Create, OpKind::Truncate, OpKind::Link, OpKind::Copy];
+        (self.knows_own_content() && unknown.iter().any(|kind| self.has(*kind))).then_some(
+            "files that the load creates are read or overwritten as a whole, so it cannot create empty ones, truncate, link or copy",
+        )
     }
 
     fn verify_fault(&self, lanes: u64) -> Option<&'static str> {

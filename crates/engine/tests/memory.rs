@@ -67,6 +67,7 @@ fn operations_cost_no_allocations() {
             fsync_every: 16,
             batch_size: 10,
             think: None,
+            on_own: false,
             verify,
             generation: 0,
             seed: 1,

@@ -123,6 +123,7 @@ fn a_pass_as_long_as_there_are_generations_does_not_write_the_same_again() {
         fsync_every: 0,
         batch_size: 10,
         think: None,
+        on_own: false,
         verify: false,
         generation: 3,
         seed: 17,

@@ -136,6 +136,7 @@ fn mix(ops: &[(OpKind, f64)]) -> Mix {
         fsync_every: 0,
         batch_size: 10,
         think: None,
+        on_own: false,
         verify: false,
         generation: 0,
         seed: 3,

@@ -55,6 +55,7 @@ fn load(ops: &[(OpKind, f64)]) -> StagePlan {
         fsync_every: 0,
         batch_size: 10,
         think: None,
+        on_own: false,
         verify: false,
         generation: 0,
         seed: 3,

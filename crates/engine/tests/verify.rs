@@ -49,6 +49,7 @@ fn mix_of(data_set: &DataSet, ops: &[(OpKind, f64)], access: Access) -> Mix {
         fsync_every: 0,
         batch_size: 10,
         think: None,
+        on_own: false,
         verify: true,
         generation: 3,
         seed: 17,

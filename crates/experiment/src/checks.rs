@@ -1,5 +1,7 @@
 //! Checks of combinations: parts of a cell that are valid on their own, but not together.
 
+mod own;
+
 use metrics::OpKind::{
     self, Append, BatchDelete, Commit, Create, Delete, Get, Overwrite, Put, Read, ReadFile, Remove, Trim,
     TruncateOverwrite, Write, WriteFile,
@@ -233,7 +235,9 @@ fn direct_files(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
 
 /// A file that one lane empties cannot be read by another at that moment.
 fn emptied_files(fields: &Fields<'_>, cell: &Cell) {
-    if has(cell, &[TruncateOverwrite]) && has(cell, &[Read, ReadFile]) {
+    // A lane does not read its own files while it empties one.
+    let shared = !cell.workload.works_on_own();
+    if shared && has(cell, &[TruncateOverwrite]) && has(cell, &[Read, ReadFile]) {
         fields.fault(
             "ops",
             "truncate-overwrite empties files of the data set while others read them, and they would find too little",
@@ -282,6 +286,9 @@ fn batches(fields: &Fields<'_>, cell: &Cell) {
 
 /// Data that is read must exist.
 fn reads(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
+    if cell.workload.works_on_own() {
+        return own::files(fields, kind, cell);
+    }
     let verified = cell.workload.verifies() || cell.stages.verify;
     if cell.stages.prepare == Prepare::None && !kind.imaginary {
         let op = cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| op.needs_data());
@@ -349,7 +356,8 @@ fn stage_fault(fields: &Fields<'_>, key: &str, text: String, hint: &str) {
 /// Content can be compared only where it is known.
 fn verification(fields: &Fields<'_>, cell: &Cell) {
     // Puts combined with deletes create their own objects and leave the data set alone.
-    let writes = has(cell, &[Write]) || has(cell, &[Put]) && !has(cell, &[Delete]);
+    let puts = has(cell, &[Put]) && !has(cell, &[Delete]) && !cell.workload.works_on_own();
+    let writes = has(cell, &[Write]) || puts;
     let (verify, stage) = (cell.workload.verifies(), cell.stages.verify);
     if stage && writes && !verify {
         stage_fault(
@@ -393,6 +401,9 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
 
 /// Content is tracked by blocks, which whole files do not fit.
 fn whole_files(fields: &Fields<'_>, cell: &Cell) {
+    if cell.workload.works_on_own() {
+        return;
+    }
     let key = if fields.has("verify") { "verify" } else { "ops" };
     if let Some(op) = [Overwrite, TruncateOverwrite].into_iter().find(|op| has(cell, &[*op])) {
         fields.fault(

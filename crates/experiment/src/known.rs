@@ -94,6 +94,9 @@ pub(crate) const LOGNORMAL: &[Key] = &[
     key("sigma", Named("number"), "", "standard deviation of the natural logarithm of the size, up to 4"),
 ];
 
+/// Values of `works_on`.
+pub(crate) const WORKS_ON: &[&str] = &["data_set", "own"];
+
 pub(crate) const WORKLOAD: &[Key] = &[
     key("target", Text, "the only target", "name of the target"),
     key("ops", Named("ops"), "", "the operation, or a map of operations to shares"),
@@ -150,6 +153,12 @@ pub(crate) const WORKLOAD: &[Key] = &[
         "commit (fsync) after this many writes of a lane, or with `job` of the worker; 0: never",
     ),
     key("fdatasync", Flag, "false", "commit with fdatasync where the target supports it"),
+    key(
+        "works_on",
+        Choice(WORKS_ON),
+        "data_set",
+        "files that operations such as read-file and stat use: the data set, or those that the same lane created (own)",
+    ),
     key("batch_size", Count(1), "100", "objects that one batch-delete removes, at most 1000"),
     key("compressible", Share, "0%", "share of each 4 KiB that is compressible"),
     key("dedupe", Share, "0%", "share of 4 KiB chunks that are duplicates"),

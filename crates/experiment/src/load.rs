@@ -83,6 +83,8 @@ pub struct MixLoad {
     pub dedupe: f64,
     /// Whether all reads are compared with what was written.
     pub verify: bool,
+    /// Whether operations on whole files or objects work on those that the same lane created, instead of a data set.
+    pub on_own: bool,
     /// Cores of the workers; without it, each gets one of the cores available to the process.
     pub placement: Option<Placement>,
 }
@@ -277,6 +279,11 @@ impl Workload {
             Load::Stream(job) => job.check.is_some(),
             Load::Pass(pass) => pass.verify && self.does(OpKind::reads),
         }
+    }
+
+    /// Whether it works only on files or objects that its lanes create, without a data set.
+    pub fn works_on_own(&self) -> bool {
+        self.mix().is_some_and(|mix| mix.on_own)
     }
 
     /// Cores and memory of the workers, if requested.

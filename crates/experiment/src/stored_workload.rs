@@ -33,6 +33,9 @@ pub(crate) struct StoredWorkload {
     compressible: f64,
     dedupe: f64,
     verify: bool,
+    /// Only if the load works on what it creates.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    on_own: bool,
     sink: String,
     op_timeout_s: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,6 +67,7 @@ impl From<StoredWorkload> for Workload {
                 compressible: stored.compressible,
                 dedupe: stored.dedupe,
                 verify: stored.verify,
+                on_own: stored.on_own,
                 placement: stored.placement,
                 think: stored.think,
                 user_files: stored.user_files,
@@ -101,6 +105,7 @@ impl From<Workload> for StoredWorkload {
             compressible: workload.compressible(),
             dedupe: workload.dedupe(),
             verify: workload.verifies(),
+            on_own: workload.works_on_own(),
             placement: workload.mix().and_then(|mix| mix.placement.clone()),
             think: workload.mix().and_then(|mix| mix.think),
             user_files: workload.user_files().cloned(),

@@ -99,6 +99,7 @@ impl HostTarget {
             fsync_every: mix.fsync_every,
             batch_size: mix.batch_size,
             think: mix.think,
+            on_own: mix.on_own,
             verify: load::verifies(&self.cell),
             generation,
             seed: self.draws,

@@ -289,15 +289,30 @@ impl CellRun<'_> {
         let measured = &load.measured;
         let result = &measured.result;
         let mut wrong_data = checked.wrong.clone();
-        let corrupt: u64 =
-            result.total.ops.iter().map(|(_, stats)| stats.errors[ErrorKind::Corrupt as usize]).sum();
-        let sample_of = |kind: ErrorKind| {
-            result.error_samples.iter().find(|(other, _)| *other == kind).map(|(_, detail)| detail.clone())
-        };
-        if corrupt > 0 {
-            let detail =
-                sample_of(ErrorKind::Corrupt).map_or_else(String::new, |detail| format!(": {detail}"));
-            wrong_data.push(format!("{corrupt} reads returned wrong data{detail}"));
+        let (mut reads, mut others) = (0, 0);
+        for (kind, stats) in &result.total.ops {
+            let corrupt = stats.errors[ErrorKind::Corrupt as usize];
+            *if kind.reads() { &mut reads } else { &mut others } += corrupt;
+        }
+        // Which host found it, if there are several.
+        let detail = measured.parts.iter().find_map(|part| {
+            let samples = &part.result.error_samples;
+            let (_, detail) = samples.iter().find(|(kind, _)| *kind == ErrorKind::Corrupt)?;
+            Some(if measured.parts.len() > 1 {
+                format!(": {}: {detail}", part.name)
+            } else {
+                format!(": {detail}")
+            })
+        });
+        let detail = detail.unwrap_or_default();
+        match (reads, others) {
+            (0, 0) => {}
+            (reads, 0) => wrong_data.push(format!("{reads} reads returned wrong data{detail}")),
+            (reads, others) => {
+                let found = reads + others;
+                wrong_data
+                    .push(format!("{found} operations found wrong data, or not what must exist{detail}"));
+            }
         }
         let mut doubts = Vec::new();
         if let Some(other) = group.closed_by(cell.index) {

@@ -266,6 +266,13 @@ fn cache(cell: &Cell, evidence: &CellEvidence) -> Option<String> {
         planned => planned,
     };
     let memory = evidence.cache_bytes?;
+    if cell.workload.works_on_own() {
+        return (evidence.cacheable && reads).then(|| {
+            "files were read by the client that had just written them: reads may have been served from its memory; \
+             use direct: true"
+                .to_owned()
+        });
+    }
     // Dropped caches stay empty only as long as nothing is read twice.
     let emptied = cell.cache != CacheControl::Keep || cell.workload.gives_up_pages();
     let once = emptied && evidence.moved <= bytes;

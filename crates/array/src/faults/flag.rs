@@ -5,6 +5,7 @@
 //! 127.0.2.1=refuse                     both protocols of an address
 //! */nfs=latency:20ms,bandwidth:1GB/s   one protocol of all addresses
 //! 127.0.1.1=errors:1%,resets:0.1%
+//! */nfs=lost-renames:1%,stale-reads:1%  acknowledged but not done; old content
 //! disk=full
 //! management=fail@5                    the 5th call fails
 //! management=do-then-hang@1 POST /api/*/buckets
@@ -40,7 +41,9 @@ enum FlagProblem {
     Place(String),
     #[error("{0:?} is not a protocol; write nfs or s3")]
     Protocol(String),
-    #[error("{0:?} is none of drop, refuse, stall, latency:…, bandwidth:…, errors:…, resets:…")]
+    #[error(
+        "{0:?} is none of drop, refuse, stall, latency:…, bandwidth:…, errors:…, resets:…, lost-renames:…, stale-reads:…"
+    )]
     Path(String),
     #[error("the bandwidth must be at least one byte per second")]
     NoBandwidth,
@@ -127,6 +130,8 @@ fn path(place: &str, what: &str) -> Result<PathRule, FlagProblem> {
             }
             Some(("errors", value)) => rule.error_share = Some(share(value)?),
             Some(("resets", value)) => rule.reset_share = Some(share(value)?),
+            Some(("lost-renames", value)) => rule.lost_rename_share = Some(share(value)?),
+            Some(("stale-reads", value)) => rule.stale_read_share = Some(share(value)?),
             Some(_) => return Err(FlagProblem::Path(item.to_owned())),
         }
     }
@@ -183,6 +188,7 @@ mod tests {
             "127.0.2.1/s3=drop",
             "*/nfs=latency:20ms,bandwidth:1GB/s",
             "127.0.1.1=errors:1%,resets:0.5%",
+            "*/nfs=lost-renames:2%,stale-reads:3%",
             "disk=full",
             "management=fail@5",
             "management=do-then-hang@1 POST /api/*/buckets",
@@ -193,6 +199,7 @@ mod tests {
         assert_eq!(nfs.bandwidth_bytes_per_s, Some(1_000_000_000));
         assert_eq!(nfs.latency.unwrap().to_string(), "20ms");
         assert!((nfs.error_share - 0.01).abs() < 1e-12 && (nfs.reset_share - 0.005).abs() < 1e-12);
+        assert!((nfs.lost_rename_share - 0.02).abs() < 1e-12 && (nfs.stale_read_share - 0.03).abs() < 1e-12);
         let s3 = plan.path("127.0.2.1".parse().unwrap(), DataProtocol::S3);
         assert_eq!(s3.unreachable, Some(Unreachable::Drop));
         assert_eq!(s3.latency, None);

@@ -86,6 +86,13 @@ pub struct PathRule {
     /// The error returned by NFS calls; absent for `jukebox`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nfs_error: Option<NfsError>,
+    /// Share of NFS RENAMEs (0 to 1) that are acknowledged, but not done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_rename_share: Option<f64>,
+    /// Share of NFS READs (0 to 1) that return what the file held before its last WRITE, if that came while this fault was
+    /// active.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stale_read_share: Option<f64>,
 }
 
 /// The faults of one data address and protocol, combined from all rules.
@@ -103,6 +110,10 @@ pub struct PathFaults {
     pub error_share: f64,
     /// The error returned by NFS calls.
     pub nfs_error: NfsError,
+    /// Share of NFS RENAMEs (0 to 1) that are acknowledged, but not done.
+    pub lost_rename_share: f64,
+    /// Share of NFS READs (0 to 1) that return old content.
+    pub stale_read_share: f64,
 }
 
 impl FaultPlan {
@@ -120,6 +131,8 @@ impl FaultPlan {
             sum.reset_share = rule.reset_share.unwrap_or(sum.reset_share);
             sum.error_share = rule.error_share.unwrap_or(sum.error_share);
             sum.nfs_error = rule.nfs_error.unwrap_or(sum.nfs_error);
+            sum.lost_rename_share = rule.lost_rename_share.unwrap_or(sum.lost_rename_share);
+            sum.stale_read_share = rule.stale_read_share.unwrap_or(sum.stale_read_share);
         }
         sum
     }

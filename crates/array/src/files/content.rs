@@ -22,6 +22,17 @@ pub(super) struct Content {
     unstable: RangeSet,
     /// Bytes charged to the array.
     charged: u64,
+    /// What the last write replaced, if a fault needs it.
+    old: Option<Box<Old>>,
+}
+
+/// What a write replaced.
+#[derive(Debug)]
+struct Old {
+    size: u64,
+    offset: u64,
+    /// As much as there was.
+    bytes: Vec<u8>,
 }
 
 impl Content {
@@ -48,6 +59,28 @@ impl Content {
                 None => piece.fill(0),
             }
         }
+    }
+
+    /// Keeps the length of the file and what is at this range, which is about to be overwritten.
+    pub(super) fn keep_old(&mut self, offset: u64, len: usize) {
+        let mut bytes = vec![0; self.readable(offset, len)];
+        self.read(offset, &mut bytes);
+        self.old = Some(Box::new(Old { size: self.size, offset, bytes }));
+    }
+
+    /// Turns what was read from `offset` into what was there before the last write; returns how much that was, and whether
+    /// the file ended there.
+    pub(super) fn restore_old(&self, offset: u64, out: &mut [u8]) -> Option<(usize, bool)> {
+        let old = self.old.as_ref()?;
+        let len = old.size.saturating_sub(offset).min(out.len() as u64) as usize;
+        let (from, to) =
+            (old.offset.max(offset), (old.offset + old.bytes.len() as u64).min(offset + len as u64));
+        if from < to {
+            let (read, kept) = ((from - offset) as usize, (from - old.offset) as usize);
+            let count = (to - from) as usize;
+            out[read..read + count].copy_from_slice(&old.bytes[kept..kept + count]);
+        }
+        Some((len, offset + len as u64 >= old.size))
     }
 
     /// Writes `data` at `offset`. With `stable`, it survives a restart at once.
@@ -107,6 +140,7 @@ impl Content {
         }
         self.size = size;
         self.stable_size = size;
+        self.old = None;
     }
 
     /// Makes everything written stable, as COMMIT does; for the whole file, which includes the requested range.

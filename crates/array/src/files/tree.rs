@@ -198,6 +198,31 @@ impl Tree {
         Ok(ReadDone { attributes: node.attributes(fsid, id.file_id()), len, eof })
     }
 
+    /// A READ of what the file held before its last WRITE, as far as that was kept.
+    ///
+    /// # Errors
+    /// Those of [`Self::read`].
+    pub fn read_old(
+        &mut self,
+        id: NodeId,
+        caller: &Caller,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<ReadDone, Status> {
+        let now = self.read(id, caller, offset, out)?;
+        let node = self.node_mut(id)?;
+        let Body::File(content) = &node.body else { return Err(not_a_file(node)) };
+        let Some((len, eof)) = content.restore_old(offset, out) else { return Ok(now) };
+        Ok(ReadDone { len, eof, ..now })
+    }
+
+    /// Keeps what a WRITE to this range is about to replace.
+    pub fn keep_old(&mut self, id: NodeId, offset: u64, len: usize) {
+        if let Ok(Node { body: Body::File(content), .. }) = self.node_mut(id) {
+            content.keep_old(offset, len);
+        }
+    }
+
     /// WRITE.
     ///
     /// # Errors

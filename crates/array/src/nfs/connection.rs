@@ -17,7 +17,7 @@ use super::call::{Call, Programs, Refusal};
 use super::delay::Delayed;
 use super::input::{Input, Next};
 use super::out::Out;
-use super::service::Service;
+use super::service::{Execution, Service};
 use crate::shape::TrafficShape;
 
 /// Maximum delayed calls of one connection.
@@ -129,7 +129,7 @@ impl Connection {
         }
         self.wait_for_room(call.reply_room()).await;
         let mut out = self.out.borrow_mut();
-        self.port.service.answer(&call, self.peer, &mut out);
+        self.port.service.answer(&call, self.peer, &mut out, Execution::Faithful);
         if out.mark() >= SEND_EARLY_BYTES {
             self.wake_sender();
         }

@@ -9,7 +9,7 @@ use wire::nfs3::{Procedure, Status};
 
 use super::call::{Call, Target};
 use super::connection::Connection;
-use super::service;
+use super::service::{self, Execution};
 use crate::faults::NfsError;
 use crate::shape::Fate;
 
@@ -37,6 +37,7 @@ impl Connection {
         let verdict = shape.judge();
         let fate = match (verdict.fate, call.target) {
             (Fate::Stall, _) => return true,
+            (Fate::Serve, Target::Nfs(procedure)) => self.fate_of(procedure),
             (fate, Target::Nfs(procedure)) if procedure != Procedure::Null => fate,
             // Calls that locate the export are exempt: they are made once, and faults apply to shares of calls.
             _ => Fate::Serve,
@@ -48,7 +49,11 @@ impl Connection {
             self.wait_for_room(call.reply_room()).await;
             let mut out = self.out.borrow_mut();
             let mark = out.mark();
-            self.port.service.answer(call, self.peer, &mut out);
+            let execution = match shape.faults().stale_read_share > 0.0 {
+                true => Execution::KeepingOld,
+                false => Execution::Faithful,
+            };
+            self.port.service.answer(call, self.peer, &mut out, execution);
             What::Reply(out.take_from(mark))
         } else {
             What::Call(record[..record.len().min(KEPT_MAX)].into())
@@ -58,7 +63,7 @@ impl Connection {
         self.reactor.spawn(async move {
             reactor.sleep_until(due_ns).await;
             if let What::Call(record) = &what
-                && fate == Fate::Serve
+                && matches!(fate, Fate::Serve | Fate::Lie)
                 && let Ok(call) = Call::parse(record, port.programs)
             {
                 let payload = port.service.readable(&call);
@@ -102,15 +107,16 @@ impl Connection {
         };
         let Ok(call) = Call::parse(record, self.port.programs) else { return };
         let Target::Nfs(procedure) = call.target else {
-            return self.port.service.answer(&call, self.peer, &mut out);
+            return self.port.service.answer(&call, self.peer, &mut out, Execution::Faithful);
         };
         match delayed.fate {
-            Fate::Serve => self.port.service.answer(&call, self.peer, &mut out),
+            Fate::Serve => self.port.service.answer(&call, self.peer, &mut out, Execution::Faithful),
+            Fate::Lie => self.port.service.answer(&call, self.peer, &mut out, Execution::Unfaithful),
             Fate::Error => service::fail(call.xid, procedure, self.passing_error(), &mut out),
             Fate::Reset => {
                 let mark = out.mark();
                 if procedure == Procedure::Read {
-                    self.port.service.answer(&call, self.peer, &mut out);
+                    self.port.service.answer(&call, self.peer, &mut out, Execution::Faithful);
                 } else {
                     service::fail(call.xid, procedure, Status::IO, &mut out);
                 }
@@ -119,6 +125,17 @@ impl Connection {
             }
             Fate::Stall => {}
         }
+    }
+
+    /// What the faults of this procedure make of a call that is served.
+    fn fate_of(&self, procedure: Procedure) -> Fate {
+        let faults = self.port.shape.faults();
+        let share = match procedure {
+            Procedure::Rename => faults.lost_rename_share,
+            Procedure::Read => faults.stale_read_share,
+            _ => 0.0,
+        };
+        if self.port.shape.strikes(share) { Fate::Lie } else { Fate::Serve }
     }
 
     fn passing_error(&self) -> Status {

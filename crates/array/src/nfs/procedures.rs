@@ -13,7 +13,7 @@ use wire::xdr::{DecodeError, Encode};
 use super::call::{Call, IO_MAX, LISTING_MAX};
 use super::listing;
 use super::out::Out;
-use super::service::arguments;
+use super::service::{Execution, arguments};
 use crate::files::{FILE_SIZE_MAX, FileSystem, Files, LINK_MAX, Made, NAME_MAX, NodeId, What};
 
 /// File slots reported by FSSTAT; there is no real limit.
@@ -27,6 +27,7 @@ pub(super) fn answer(
     call: &Call<'_>,
     procedure: Procedure,
     out: &mut Out,
+    execution: Execution,
 ) -> Result<(), DecodeError> {
     let xid = call.xid;
     match procedure {
@@ -40,10 +41,17 @@ pub(super) fn answer(
             let read: ReadArgs = arguments(call)?;
             out.read(xid, call.read_count(), |space| {
                 let (system, node) = files.resolve(&read.file)?;
-                system.lock().read(node, &call.caller, read.offset, space)
+                let mut tree = system.lock();
+                match execution {
+                    Execution::Unfaithful => tree.read_old(node, &call.caller, read.offset, space),
+                    _ => tree.read(node, &call.caller, read.offset, space),
+                }
             });
         }
-        Procedure::Write => out.outcome::<_, WccData>(xid, write(files, call, &arguments(call)?)),
+        Procedure::Write => {
+            let keep_old = execution == Execution::KeepingOld;
+            out.outcome::<_, WccData>(xid, write(files, call, &arguments(call)?, keep_old));
+        }
         Procedure::Commit => {
             let commit: CommitArgs = arguments(call)?;
             let result = files.resolve(&commit.file).and_then(|(system, node)| {
@@ -79,7 +87,10 @@ pub(super) fn answer(
             });
             out.outcome::<_, WccData>(xid, result);
         }
-        Procedure::Rename => out.outcome::<_, RenameWcc>(xid, rename(files, call, &arguments(call)?)),
+        Procedure::Rename => {
+            let done = rename(files, call, &arguments(call)?, execution == Execution::Unfaithful);
+            out.outcome::<_, RenameWcc>(xid, done);
+        }
         Procedure::Link => out.outcome::<_, LinkWcc>(xid, link(files, call, &arguments(call)?)),
         Procedure::Readdir => listing::readdir(files, call, &arguments(call)?, out),
         Procedure::Readdirplus => listing::readdirplus(files, call, &arguments(call)?, out),
@@ -90,12 +101,16 @@ pub(super) fn answer(
     Ok(())
 }
 
-fn write(files: &Files, call: &Call<'_>, write: &WriteArgs<'_>) -> Result<WriteOk, Status> {
+fn write(files: &Files, call: &Call<'_>, write: &WriteArgs<'_>, keep_old: bool) -> Result<WriteOk, Status> {
     if write.count as usize != write.data.len() {
         return Err(Status::INVAL);
     }
     let (system, node) = files.resolve(&write.file)?;
-    let done = system.lock().write(node, &call.caller, write.offset, write.data, write.stable)?;
+    let mut tree = system.lock();
+    if keep_old {
+        tree.keep_old(node, write.offset, write.data.len());
+    }
+    let done = tree.write(node, &call.caller, write.offset, write.data, write.stable)?;
     let committed = match write.stable {
         Stability::Unstable => Stability::Unstable,
         Stability::DataSync | Stability::FileSync => Stability::FileSync,
@@ -196,8 +211,14 @@ fn resolve_both(
     if Arc::ptr_eq(&system, &same) { Ok((system, first, second)) } else { Err(Status::XDEV) }
 }
 
-fn rename(files: &Files, call: &Call<'_>, args: &RenameArgs<'_>) -> Result<RenameWcc, Status> {
+fn rename(files: &Files, call: &Call<'_>, args: &RenameArgs<'_>, lose: bool) -> Result<RenameWcc, Status> {
     let (system, from, to) = resolve_both(files, &args.from.directory, &args.to.directory)?;
+    if lose {
+        let tree = system.lock();
+        tree.lookup(from, &call.caller, args.from.name.0)?;
+        let as_before = |id| tree.attributes(id).map(|after| WccData { before: None, after: Some(after) });
+        return Ok(RenameWcc { from: as_before(from)?, to: as_before(to)? });
+    }
     let (from, to) = system.lock().rename(&call.caller, (from, args.from.name.0), (to, args.to.name.0))?;
     Ok(RenameWcc { from, to })
 }

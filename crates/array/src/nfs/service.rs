@@ -21,6 +21,17 @@ pub(super) struct Ports {
     pub(super) portmap: u16,
 }
 
+/// How a call is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Execution {
+    /// As the protocol says.
+    Faithful,
+    /// Likewise; a WRITE keeps what it replaces, so that a READ can return it.
+    KeepingOld,
+    /// A RENAME is acknowledged, but not done; a READ returns what the file held before its last WRITE.
+    Unfaithful,
+}
+
 /// Answers the calls to one data address.
 #[derive(Debug)]
 pub(super) struct Service {
@@ -32,9 +43,9 @@ pub(super) struct Service {
 
 impl Service {
     /// Executes a call and appends its reply, for which there must be space ([`Call::reply_room`]).
-    pub(super) fn answer(&self, call: &Call<'_>, peer: IpAddr, out: &mut Out) {
+    pub(super) fn answer(&self, call: &Call<'_>, peer: IpAddr, out: &mut Out, execution: Execution) {
         let done = match call.target {
-            Target::Nfs(procedure) => procedures::answer(&self.files, call, procedure, out),
+            Target::Nfs(procedure) => procedures::answer(&self.files, call, procedure, out, execution),
             Target::Mount(procedure) => {
                 let mut mounts = self.mounts.lock().unwrap_or_else(PoisonError::into_inner);
                 mountd::answer(&self.files, &mut mounts, call, procedure, peer, out)

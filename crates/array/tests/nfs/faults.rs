@@ -5,9 +5,12 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use array::faults::{FaultPlan, LatencyDistribution, NfsError, PathRule, Unreachable};
-use wire::nfs3::{Attributes, Procedure, ReadArgs, ReadOk, Stability, Status};
+use wire::nfs3::{
+    Attributes, DirArgs, LookupOk, Name, Procedure, ReadArgs, ReadOk, RenameArgs, RenameWcc, Stability,
+    Status,
+};
 
-use crate::client::{Begun, Fixture, PATIENCE, failed, ok, on_both_reactors};
+use crate::client::{Begun, Client, Fixture, PATIENCE, failed, ok, on_both_reactors};
 use crate::reading::{create, write};
 
 fn plan(rule: PathRule) -> FaultPlan {
@@ -199,4 +202,45 @@ fn stopping_the_server_ends_connections_and_frees_the_port() {
     let settings = array::nfs::NfsServerSettings::default();
     array::nfs::NfsServer::start(&fixture.files, &fixture.faults, &[endpoint], settings)
         .expect("the port is free again");
+}
+
+#[test]
+fn a_lost_rename_is_acknowledged_and_not_done() {
+    on_both_reactors(|fixture| {
+        let (mut client, root) = fixture.mounted();
+        create(&mut client, root, b"a");
+        fixture.faults.set(plan(PathRule { lost_rename_share: Some(1.0), ..PathRule::default() }));
+        let place = |name| DirArgs { directory: root, name: Name(name) };
+        let rename = RenameArgs { from: place(b"a"), to: place(b"b") };
+        ok!(RenameWcc, RenameWcc, client.nfs(Procedure::Rename, &rename));
+        let missing = client.nfs(Procedure::Rename, &RenameArgs { from: place(b"b"), ..rename });
+        assert_eq!(failed!(RenameWcc, RenameWcc, missing), Status::NOENT, "other errors stay");
+        fixture.faults.set(FaultPlan::default());
+        let results = client.nfs(Procedure::Lookup, &place(b"b"));
+        assert_eq!(failed!(LookupOk, Option<Attributes>, results), Status::NOENT);
+        ok!(LookupOk, Option<Attributes>, client.nfs(Procedure::Lookup, &place(b"a")));
+    });
+}
+
+#[test]
+fn a_stale_read_returns_what_was_there_before_the_last_write() {
+    on_both_reactors(|fixture| {
+        let (mut client, root) = fixture.mounted();
+        let file = create(&mut client, root, b"f");
+        write(&mut client, file, 0, b"first", Stability::FileSync);
+        let stale = |share| plan(PathRule { stale_read_share: Some(share), ..PathRule::default() });
+        let mut read = |client: &mut Client, offset| {
+            let results = client.nfs(Procedure::Read, &ReadArgs { file, offset, count: 100 });
+            let read = ok!(ReadOk<'_>, Option<Attributes>, results);
+            (read.data.to_vec(), read.eof)
+        };
+        fixture.faults.set(stale(1.0));
+        assert_eq!(read(&mut client, 0), (b"first".to_vec(), true), "nothing older is known");
+        write(&mut client, file, 3, b"LONGER", Stability::Unstable);
+        assert_eq!(read(&mut client, 0), (b"first".to_vec(), true));
+        assert_eq!(read(&mut client, 4), (b"t".to_vec(), true));
+        assert_eq!(read(&mut client, 6), (Vec::new(), true));
+        fixture.faults.set(stale(0.0));
+        assert_eq!(read(&mut client, 0), (b"firLONGER".to_vec(), true));
+    });
 }

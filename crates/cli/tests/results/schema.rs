@@ -49,6 +49,7 @@ pub fn with_later_fields(mut run: Value) -> Value {
     let mut batches: experiment::Workload = serde_json::from_value(workload.clone()).unwrap();
     batches.ops[0].op = metrics::OpKind::BatchDelete;
     assert!(batches.batch_size().is_some());
+    batches.mix_mut().unwrap().on_own = true;
     *workload = serde_json::to_value(batches).unwrap();
     let mut calls = metrics::ProcedureStats::new(metrics::RpcKind::Lookup);
     calls.count(2, Some(1500));

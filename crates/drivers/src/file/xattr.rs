@@ -41,7 +41,7 @@ const DONE: Done = Done { bytes: 0, rpcs: 1, retries: 0, first_byte_ns: None };
 
 pub(super) async fn set(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (file, mut value) = file_and_name(session, op).await?;
-    value[..NAME_LEN].copy_from_slice(&name_of(op.object));
+    value[..NAME_LEN].copy_from_slice(&name_of(op.content()));
     value[NAME_LEN..VALUE_LEN].copy_from_slice(&name_of(session.reactor.now()));
     let (set, value) = file.set_xattr(ATTRIBUTE, value, VALUE_LEN).await;
     give_back(session, op, value);
@@ -53,7 +53,7 @@ pub(super) async fn set(session: &FileSession, op: &Op) -> Result<Done, Fault> {
 pub(super) async fn get(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (file, buffer) = file_and_name(session, op).await?;
     let (read, value) = file.xattr(ATTRIBUTE, buffer).await;
-    let ours = read.as_ref().is_ok_and(|len| *len == VALUE_LEN && value[..NAME_LEN] == name_of(op.object));
+    let ours = read.as_ref().is_ok_and(|len| *len == VALUE_LEN && value[..NAME_LEN] == name_of(op.content()));
     give_back(session, op, value);
     match read {
         Ok(_) if ours => Ok(DONE),

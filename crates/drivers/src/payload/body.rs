@@ -76,7 +76,7 @@ impl Body {
             let stretch = self.stretch(op, at, out.len());
             let (first, rest) = out.split_at_mut(stretch.len);
             match (stretch.fixed_at, &self.base) {
-                (None, _) => payload.fill(op.object, op.stream_offset() + at, first),
+                (None, _) => payload.fill(op.content(), op.stream_offset() + at, first),
                 (Some(from), Base::Pattern(pattern)) => pattern.fill(op.offset, from, first),
                 (Some(_), _) => first.fill(0),
             }
@@ -95,7 +95,7 @@ impl Body {
             let from = op.stream_offset() + here;
             let found = match (stretch.fixed_at, &self.base) {
                 (None, _) => {
-                    payload.verify(op.object, from, part).err().map(|at| (at.offset - from) as usize)
+                    payload.verify(op.content(), from, part).err().map(|at| (at.offset - from) as usize)
                 }
                 (Some(from), Base::Pattern(pattern)) => pattern.differs(op.offset, from, part),
                 (Some(_), _) => part.iter().position(|byte| *byte != 0),

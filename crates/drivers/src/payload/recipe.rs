@@ -90,7 +90,7 @@ impl Payload {
     #[inline]
     pub fn fill_op(&self, op: &Op, at: u64, out: &mut [u8]) {
         match self.recipe {
-            None => self.fill(op.object, op.stream_offset() + at, out),
+            None => self.fill(op.content(), op.stream_offset() + at, out),
             Some(recipe) => self.fill_by_recipe(recipe, op, at, out),
         }
     }
@@ -107,7 +107,7 @@ impl Payload {
         }
         match self.recipe {
             None => self
-                .verify(op.object, op.stream_offset() + at, data)
+                .verify(op.content(), op.stream_offset() + at, data)
                 .or_else(|found| self.judge_fresh(op, at, data, found)),
             Some(recipe) => self.verify_by_recipe(recipe, op, at, data),
         }
@@ -149,12 +149,12 @@ impl Payload {
     #[cold]
     fn judge_fresh(&self, op: &Op, at: u64, data: &[u8], found: Mismatch) -> Result<(), Box<str>> {
         if op.generation == Op::ANY_GENERATION
-            && let Some(generation) = self.generation_of(op.object, op.offset + at, data)
+            && let Some(generation) = self.generation_of(op.content(), op.offset + at, data)
         {
             return self.verify_op(&Op { generation, ..*op }, at, data);
         }
         let place = op.stream_offset() + at;
-        let diagnosis = self.diagnose(op.object, place, data, found);
+        let diagnosis = self.diagnose(op.content(), place, data, found);
         // A block that arrives in pieces is compared piece by piece, up to the first that is wrong.
         let end = op.offset + at + data.len() as u64;
         let cut = diagnosis.offset + diagnosis.bytes >= end && end < op.offset + op.len;

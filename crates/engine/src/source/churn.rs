@@ -1,8 +1,13 @@
 //! What a lane of a mix creates and removes: its own ranges of numbers, used as queues.
 
-use drivers::numbers::{COUNT_BITS, DIRECTORY, LANE_BITS, OWN, SYMLINK, is_directory, is_symlink};
+use std::ops::Range;
+
+use drivers::numbers::{
+    COUNT_BITS, COUNT_MASK, DIRECTORY, LANE_BITS, OWN, RENAMED, SYMLINK, is_directory, is_symlink,
+};
 use metrics::ErrorKind;
 
+use super::sweep::Sweep;
 use crate::data_set::Extent;
 
 /// Maximum number of lanes, over all workers, of a load that creates.
@@ -15,12 +20,91 @@ pub(crate) struct OwnItems {
     pub files: Churn,
     pub symlinks: Churn,
     pub directories: Churn,
+    /// How often each file was renamed, if its content keeps its number.
+    pub names: Sweep,
+    /// How often each file was overwritten.
+    pub contents: Sweep,
+    /// Files whose content is not known, and possibly others between them: an operation on them had no definite outcome.
+    unsure: (u64, u64),
 }
 
 impl OwnItems {
     pub(crate) fn of_lane(lane: u64) -> Self {
         let queue = |kind| Churn { first: OWN | kind | lane << COUNT_BITS, ..Churn::default() };
-        OwnItems { files: queue(0), symlinks: queue(SYMLINK), directories: queue(DIRECTORY) }
+        OwnItems {
+            files: queue(0),
+            symlinks: queue(SYMLINK),
+            directories: queue(DIRECTORY),
+            ..OwnItems::default()
+        }
+    }
+
+    /// The number of a file with the name that it has now.
+    pub(crate) fn named(&self, file: u64) -> u64 {
+        let renamed = self.names.of(count_of(file)) % 2 == 1;
+        file & !RENAMED | if renamed { RENAMED } else { 0 }
+    }
+
+    /// How often a file was overwritten.
+    pub(crate) fn overwrites_of(&self, file: u64) -> u32 {
+        self.contents.of(count_of(file))
+    }
+
+    /// Whether a file is there, and what it holds is known.
+    pub(crate) fn is_certain(&self, file: u64) -> bool {
+        self.is_there(file) && self.contents.is_certain(count_of(file))
+    }
+
+    /// Whether a file is there, whatever it holds.
+    pub(crate) fn is_there(&self, file: u64) -> bool {
+        let count = count_of(file);
+        self.files.certain().contains(&count) && !(self.unsure.0..self.unsure.1).contains(&count)
+    }
+
+    /// A random file of which [`Self::is_certain`] holds; `None` if there is none, or hardly any.
+    pub(crate) fn any_certain(&self, random: &mut fastrand::Rng) -> Option<u64> {
+        (0..TRIES).find_map(|_| self.files.any_certain(random).filter(|file| self.is_certain(*file)))
+    }
+
+    /// Nobody knows what this file holds.
+    pub(crate) fn doubt_content(&mut self, file: u64) {
+        let count = count_of(file);
+        let (from, to) = self.unsure;
+        let still = from < to && to > self.files.oldest;
+        self.unsure = if still { (from.min(count), to.max(count + 1)) } else { (count, count + 1) };
+    }
+
+    /// The next file to rename, which keeps its content's number; `None` if one has to be created first.
+    pub(crate) fn next_to_rename(&mut self) -> Option<u64> {
+        let existing = self.files.oldest..self.files.next;
+        // The name of the next one is not changed while it may exist already.
+        if self.files.doubt && self.names.is_at_end(&existing) {
+            return None;
+        }
+        self.names.next(existing).map(|count| self.files.number(count))
+    }
+
+    /// Renaming that file has ended. If it did not exist, an earlier attempt that seemed to fail had renamed it.
+    pub(crate) fn renamed_in_turn(&mut self, file: u64, error: Option<ErrorKind>) {
+        use ErrorKind::{AccessDenied, AlreadyExists, NoSpace, NotFound, ReadOnly, Rejected};
+        match error {
+            None => {}
+            Some(NotFound) if self.files.moving => self.doubt_content(file),
+            Some(NotFound) => {}
+            Some(AccessDenied | AlreadyExists | NoSpace | ReadOnly | Rejected) => return,
+            Some(_) => {
+                self.files.moving = true;
+                return;
+            }
+        }
+        self.files.moving = false;
+        self.names.changed();
+    }
+
+    /// The next file to overwrite, if there is one.
+    pub(crate) fn next_to_overwrite(&mut self) -> Option<u64> {
+        let certain = self.files.certain();
+        self.contents.next(certain).map(|count| self.files.number(count))
     }
 
     /// The queue that a number belongs to.
@@ -33,9 +117,27 @@ impl OwnItems {
     }
 
     /// What is left, including anything in doubt; `full` if the objects have their whole size.
-    pub(crate) fn left(&self, full: bool) -> [Extent; 3] {
-        [self.files.left(full), self.symlinks.left(false), self.directories.left(false)]
+    pub(crate) fn left(&self, full: bool) -> [Extent; 4] {
+        let all = self.files.left(full);
+        // Up to here files were renamed once more than the others.
+        let changed = (self.names.of_first(self.files.oldest..self.files.next)).min(all.existing);
+        let part = |from: u64, to: u64| Extent {
+            first: self.named(self.files.number(self.files.oldest + from)),
+            existing: to - from,
+            complete: all.complete.clamp(from, to) - from,
+            ..all
+        };
+        let (before, after) = (part(0, changed), part(changed, all.existing));
+        [before, after, self.symlinks.left(false), self.directories.left(false)]
     }
+}
+
+/// Draws of a file before the lane creates one instead.
+const TRIES: u32 = 8;
+
+/// The count in the number of something that a lane created.
+fn count_of(number: u64) -> u64 {
+    number & COUNT_MASK
 }
 
 /// The files, links or directories that a lane created and has not removed.
@@ -60,7 +162,7 @@ impl Churn {
     }
 
     fn number(&self, count: u64) -> u64 {
-        self.first | count & ((1 << COUNT_BITS) - 1)
+        self.first | count & COUNT_MASK
     }
 
     /// The number of the next one to create.
@@ -91,8 +193,18 @@ impl Churn {
 
     /// A random one of those that are certainly there, if there is one.
     pub(crate) fn any_certain(&self, random: &mut fastrand::Rng) -> Option<u64> {
-        let first = self.oldest + self.leaving;
-        (first < self.next).then(|| self.number(random.u64(first..self.next)))
+        let certain = self.certain();
+        (!certain.is_empty()).then(|| self.number(random.u64(certain)))
+    }
+
+    /// The counts of those that are certainly there.
+    fn certain(&self) -> Range<u64> {
+        self.oldest + self.leaving..self.next
+    }
+
+    /// Whether nobody knows if some of the oldest were removed.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving > 0
     }
 
     /// How many there are.

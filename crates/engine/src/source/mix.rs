@@ -1,5 +1,6 @@
 //! The load of an experiment: draws an operation by weight, then its place by the access pattern.
 
+mod known;
 mod log;
 mod own;
 mod pause;
@@ -214,6 +215,7 @@ impl<'a> Mixer<'a> {
     }
 
     fn commit_of(&self, object: u64) -> Op {
+        let object = self.named(object);
         self.at(OpKind::Commit, Place { object, offset: 0, len: self.plan.bytes_of(object) }, 0)
     }
 
@@ -242,6 +244,11 @@ impl<'a> Mixer<'a> {
 
     #[inline]
     pub(super) fn finished(&mut self, op: &Op, error: Option<ErrorKind>) {
+        // What `judge` made of it: nothing else finds wrong data without reading.
+        let error = error.map(|kind| match kind {
+            ErrorKind::Corrupt if !op.kind.reads() => ErrorKind::NotFound,
+            kind => kind,
+        });
         match op.kind {
             OpKind::Write | OpKind::Put | OpKind::Create => self.finished_writing(op, error),
             OpKind::Remove | OpKind::Delete | OpKind::BatchDelete | OpKind::Rmdir => {
@@ -258,11 +265,17 @@ impl<'a> Mixer<'a> {
             OpKind::Overwrite | OpKind::TruncateOverwrite => {
                 self.writes = self.writes.wrapping_add(1);
                 self.files_written = self.files_written.wrapping_add(1);
+                if Churn::made(op.object) {
+                    return self.finished_own(op, error);
+                }
                 self.written = Some(op.object);
             }
             OpKind::Append => {
                 self.writes = self.writes.wrapping_add(1);
-                self.log.finished(op, error);
+                match self.plan.knows_own_content {
+                    true => self.finished_own(op, error),
+                    false => self.log.finished(op, error),
+                }
             }
             OpKind::Truncate => self.log.finished(op, error),
             OpKind::Open => self.opened = error.is_none().then_some(op.object),

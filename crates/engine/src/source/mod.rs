@@ -6,6 +6,7 @@ mod fill;
 mod job;
 mod mix;
 mod pass;
+mod sweep;
 mod think;
 mod visit;
 mod write;
@@ -276,6 +277,16 @@ impl Source<'_> {
             Source::Fill(filler) => filler.finished(op, error),
             Source::Check(checker) => checker.finished(error),
             Source::Pass(lane) => lane.finished(op, span, error),
+        }
+    }
+
+    /// Names what an error means for an operation on something that must exist: the server lost it, or returned less of it.
+    #[cold]
+    pub(crate) fn judge(&self, op: &Op, error: &mut OpError) {
+        match self {
+            Source::Mix(mixer) => mixer.judge(op, error),
+            Source::Pausing(mixer) => mixer.judge(op, error),
+            _ => {}
         }
     }
 

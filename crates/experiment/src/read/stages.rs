@@ -13,22 +13,22 @@ const AT_MOST_S: f64 = 1800.0;
 /// Minimum useful length of a probe trial, in seconds.
 pub const SHORTEST_PROBE_S: f64 = 1.0;
 
-/// The stages of a cell; `names` says that the user named its files.
+/// The stages of a cell; `names` says that the user named its files, `on_own` that it works only on what it creates.
 pub(super) fn stages(
     fields: &Fields<'_>,
     ops: &[WeightedOp],
-    (verify, names): (bool, bool),
+    (verify, names, on_own): (bool, bool, bool),
     rule: &SteadyRule,
 ) -> Option<Stages> {
     let reader = fields.reader;
     let before = reader.log.count();
     let stages = fields.below("stages", "stages", None);
     stages.check_keys(STAGES);
-    let verify_stage = stages.flag("verify", verify);
+    let verify_stage = stages.flag("verify", verify && !on_own);
     // Such loads create what they use; but data that was never written cannot be verified.
     let own = |op: OpKind| matches!(op.traits().subject, OpSubject::OwnMaking | OpSubject::Either);
     let made_by_itself =
-        !verify && !verify_stage && !ops.is_empty() && ops.iter().all(|weighted| own(weighted.op));
+        on_own || !verify && !verify_stage && !ops.is_empty() && ops.iter().all(|weighted| own(weighted.op));
     let usual = match (names, made_by_itself) {
         (true, _) => "keep",
         (false, true) => "none",

@@ -10,7 +10,7 @@ use crate::checks;
 use crate::foreign::in_our_words;
 use crate::job::WITHOUT_LIMIT_S;
 use crate::kind::TargetKind;
-use crate::known::{SHARED, SINK, WORKLOAD};
+use crate::known::{SHARED, SINK, WORKLOAD, WORKS_ON};
 use crate::load::{Load, MAX_BATCH, MixLoad, USUAL_BATCH, Workload};
 use crate::nearest::hint;
 use crate::plan::{Arrivals, CacheControl, Cell, ErrorPolicy, Gate, Prepare, Study, Target, WeightedOp};
@@ -124,6 +124,7 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
     let access = access::access(fields);
     let (compressible, dedupe) = (fields.share("compressible", 0.0), fields.share("dedupe", 0.0));
     let verify = fields.flag("verify", false);
+    let on_own = fields.choice("works_on", WORKS_ON, "data_set") == "own";
     let fsync_every = fields.count("fsync_every", 0, u32::MAX, 0);
     let fdatasync = fields.flag("fdatasync", false);
     let batch_size = fields.count("batch_size", 1, MAX_BATCH, USUAL_BATCH);
@@ -136,9 +137,9 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
     };
     let cache = rules::cache(fields, kind_cache);
     let names = shape.as_ref().is_some_and(|shape| shape.names.is_some());
-    let stages = steady
-        .as_ref()
-        .and_then(|rule| stages::stages(fields, ops.as_deref().unwrap_or_default(), (verify, names), rule));
+    let stages = steady.as_ref().and_then(|rule| {
+        stages::stages(fields, ops.as_deref().unwrap_or_default(), (verify, names, on_own), rule)
+    });
     let (target, kind) = target?;
     let (shape, stages) = (shape?, stages?);
     // What exists has its own size.
@@ -156,6 +157,7 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
         compressible,
         dedupe,
         verify,
+        on_own,
         placement,
         think,
     };

@@ -159,6 +159,7 @@ fn cell(index: u32) -> Cell {
                 compressible: 0.1,
                 dedupe: 1.0 / 3.0,
                 verify: true,
+                on_own: false,
                 placement: None,
                 think: None,
             })),

@@ -55,6 +55,7 @@ fn workload(ops: &[(OpKind, f64)]) -> Workload {
             compressible: 0.5,
             dedupe: 0.2,
             verify: true,
+            on_own: false,
             placement: None,
             think: None,
         })),

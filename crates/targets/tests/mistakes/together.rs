@@ -74,6 +74,16 @@ pub const ALL: &[Mistake] = &[
     ),
     Mistake::new("fsync-reads", "fsync without writes", disk!("    fsync_every: 32\n")),
     Mistake::new(
+        "own-create-read",
+        "empty files where files are read as a whole",
+        "targets: {disk: file:///mnt/data}\nworkloads: {w: {works_on: own, ops: {create: 50%, read-file: 50%}}}\n",
+    ),
+    Mistake::new(
+        "own-read",
+        "blocks of a data set that is not there",
+        "targets: {disk: file:///mnt/data}\nworkloads: {w: {works_on: own, ops: {write-file: 50%, read: 50%}}}\n",
+    ),
+    Mistake::new(
         "batch-size-alone",
         "batch size without batch deletes",
         store!("    ops: put\n    batch_size: 10\n"),

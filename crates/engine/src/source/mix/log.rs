@@ -11,6 +11,8 @@ pub(super) struct Log {
     tail: Option<Tail>,
     /// Appends since the last commit.
     uncommitted: u32,
+    /// The last append had no definite outcome, so the file may be longer.
+    doubt: bool,
 }
 
 /// A file and its end, where the next append goes.
@@ -28,7 +30,7 @@ impl Tail {
 
 impl Log {
     pub(super) fn new(used: bool) -> Self {
-        Log { used, tail: None, uncommitted: 0 }
+        Log { used, tail: None, uncommitted: 0, doubt: false }
     }
 
     /// The file to append to; `None` if one has to be created first.
@@ -40,6 +42,19 @@ impl Log {
     #[inline]
     pub(super) fn due(&self, appends: u32) -> Option<u64> {
         if self.uncommitted < appends { None } else { self.tail.map(|tail| tail.object) }
+    }
+
+    /// The size of a file of `full` bytes unless it is the one that is appended to; `None` if that is not known, or 0.
+    pub(super) fn size_of(&self, object: u64, full: u64) -> Option<u64> {
+        match self.tail {
+            Some(tail) if tail.object == object => (!self.doubt && tail.end > 0).then_some(tail.end),
+            _ => Some(full),
+        }
+    }
+
+    /// The file is full and stays as it is.
+    pub(super) fn complete(&mut self) {
+        *self = Log::new(self.used);
     }
 
     pub(super) fn committed(&mut self) {
@@ -66,9 +81,10 @@ impl Log {
             (OpKind::Append, None) => {
                 self.uncommitted = self.uncommitted.saturating_add(1);
                 self.tail = Some(Tail { end: op.offset + op.len, ..tail });
+                self.doubt = false;
             }
             // The next append writes at the same place again, whatever has become of this one.
-            (OpKind::Append, Some(_)) if !gone => {}
+            (OpKind::Append, Some(_)) if !gone => self.doubt = true,
             (OpKind::Truncate, None) => self.tail = Some(Tail { end: op.len, ..tail }),
             (OpKind::Truncate, Some(_)) if !gone => self.tail = Some(Tail { end: Tail::UNKNOWN, ..tail }),
             (OpKind::Rename, None) => self.tail = Some(Tail { object: op.other, ..tail }),

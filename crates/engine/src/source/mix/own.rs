@@ -15,24 +15,25 @@ impl Mixer<'_> {
     /// The next operation of this kind, or the one that must come first.
     pub(super) fn own(&mut self, kind: OpKind) -> Op {
         let own = self.notes.own.get();
-        let OwnItems { files, symlinks, directories } = own;
-        let on = |kind, object| Op::new(kind, self.lane, object);
+        let OwnItems { files, symlinks, directories, .. } = own;
+        let known = self.plan.knows_own_content;
+        let on = |kind, object| Op::new(kind, self.lane, if known { own.named(object) } else { object });
         let is_on_files = !matches!(kind, OpKind::Symlink | OpKind::Readlink | OpKind::Mkdir | OpKind::Rmdir);
         if files.is_moving() && is_on_files {
-            return files.oldest().map_or_else(|| self.make(), |from| self.rename(from));
+            return self.rename_oldest();
         }
         match kind {
-            OpKind::Mkdir => on(kind, directories.newest()),
+            OpKind::Mkdir => Op::new(kind, self.lane, directories.newest()),
             OpKind::Rmdir => match directories.oldest() {
-                Some(object) => on(kind, object),
-                None => on(OpKind::Mkdir, directories.newest()),
+                Some(object) => Op::new(kind, self.lane, object),
+                None => Op::new(OpKind::Mkdir, self.lane, directories.newest()),
             },
             OpKind::Symlink => self.symlink(),
             OpKind::Readlink => match symlinks.any(&mut self.random) {
-                Some(object) => on(kind, object),
+                Some(object) => Op::new(kind, self.lane, object),
                 None => self.symlink(),
             },
-            OpKind::Rename => files.oldest().map_or_else(|| self.make(), |from| self.rename(from)),
+            OpKind::Rename => self.rename_oldest(),
             OpKind::Link => match files.last().filter(|_| self.links < LINKS_MAX) {
                 Some(object) => on(kind, object).other(files.newest()),
                 None => self.make(),
@@ -48,6 +49,7 @@ impl Mixer<'_> {
                 }
                 None => self.make(),
             },
+            OpKind::Append if known => self.append_known(),
             OpKind::Append => self.append(),
             OpKind::WriteFile => self.write_file(),
             // A lane has one file open at most: it opens and closes in turn.
@@ -63,27 +65,43 @@ impl Mixer<'_> {
             OpKind::Remove | OpKind::Delete => {
                 let queue = if symlinks.count() > files.count() { symlinks } else { files };
                 // What is to be removed must be created first.
-                queue.oldest().map_or_else(|| self.make(), |object| on(kind, object))
+                queue
+                    .oldest()
+                    .map_or_else(|| self.make(), |object| Op::new(kind, self.lane, self.named(object)))
             }
+            OpKind::Overwrite | OpKind::TruncateOverwrite => self.overwrite_own(kind),
+            // Of the data set, unless the load works on its own files.
+            _ if kind.needs_data() => self.on_any(kind),
             _ => self.make(),
         }
     }
 
+    fn rename_oldest(&mut self) -> Op {
+        if self.plan.knows_own_content {
+            return self.rename_in_turn();
+        }
+        self.notes.own.get().files.oldest().map_or_else(|| self.make(), |from| self.rename(from))
+    }
+
     /// A new file or object.
-    fn make(&self) -> Op {
+    pub(super) fn make(&self) -> Op {
         let object = self.notes.own.get().files.newest();
         let (kind, len) = self.plan.makes(object);
+        if kind == OpKind::WriteFile {
+            return self.write_file();
+        }
         self.at(kind, Place { object, offset: 0, len }, self.plan.mix.generation)
     }
 
     /// A new file with all its content, which every so often is also committed.
     fn write_file(&self) -> Op {
         let object = self.notes.own.get().files.newest();
-        let place = Place { object, offset: 0, len: self.plan.bytes_of(object) };
-        Op {
-            durable: self.is_durable(),
-            ..self.at(OpKind::WriteFile, place, self.generation_of(OpKind::WriteFile))
-        }
+        let place = Place { object: self.named(object), offset: 0, len: self.plan.bytes_of(object) };
+        let generation = match self.plan.knows_own_content {
+            true => self.generation_of_new(),
+            false => self.generation_of(OpKind::WriteFile),
+        };
+        Op { durable: self.is_durable(), ..self.at(OpKind::WriteFile, place, generation) }
     }
 
     /// Writes the next block at the end of the lane's log. A full one is emptied first, so that the load's space is bounded.
@@ -116,6 +134,9 @@ impl Mixer<'_> {
     }
 
     pub(super) fn begin_own(&self, op: &Op) {
+        if self.plan.knows_own_content && op.kind == OpKind::Rename {
+            return;
+        }
         self.change_own(|own| match op.kind {
             OpKind::Rename | OpKind::Link | OpKind::Copy => own.files.begin(),
             _ => own.queue_of(op.object).begin(),
@@ -125,6 +146,9 @@ impl Mixer<'_> {
     pub(super) fn finished_own(&mut self, op: &Op, error: Option<ErrorKind>) {
         if error.is_none() {
             self.links = if op.kind == OpKind::Link { self.links + 1 } else { 0 };
+        }
+        if self.plan.knows_own_content {
+            return self.finished_known(op, error);
         }
         self.log.finished(op, error);
         self.change_own(|own| match op.kind {

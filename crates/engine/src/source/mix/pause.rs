@@ -1,6 +1,6 @@
 //! A mix lane with pauses: each lane pauses independently, like users who look at what they received.
 
-use drivers::Op;
+use drivers::{Op, OpError};
 use metrics::ErrorKind;
 
 use super::Mixer;
@@ -43,6 +43,10 @@ impl<'a> PausingMixer<'a> {
     pub(crate) fn finished(&mut self, op: &Op, error: Option<ErrorKind>) {
         self.thinker.ended();
         self.mixer.finished(op, error);
+    }
+
+    pub(crate) fn judge(&self, op: &Op, error: &mut OpError) {
+        self.mixer.judge(op, error);
     }
 
     pub(crate) fn closing(&self) -> Option<Op> {

@@ -17,6 +17,8 @@ pub(crate) struct MixDraws {
     pub ops: Vec<DrawnOp>,
     pub sizes: Vec<DrawnSize>,
     pub items: Index,
+    /// See [`Mix::knows_own_content`].
+    pub knows_own_content: bool,
     /// How content is tracked; `None` if it is not, or if nothing changes it.
     pub rules: Option<Rules>,
 }
@@ -55,6 +57,7 @@ impl MixDraws {
         let role = |kind: OpKind| match (kind.traits().subject, kind.traits().changes) {
             (OpSubject::Either, _) if mix.puts_are_new() => Role::Own,
             (OpSubject::OwnMaking, _) => Role::Own,
+            (OpSubject::DataSet, _) if mix.on_own => Role::Own,
             (_, OpChange::Durability) => Role::Commit,
             _ if kind.writes() && rules.is_some() => Role::Book,
             _ if kind.is_of_ranges() => Role::Blocks,
@@ -71,7 +74,14 @@ impl MixDraws {
             sum += size.weight / total;
             DrawnSize { below: sum, bytes: size.bytes, blocks: mix.data_set.blocks(size.bytes) }
         });
-        MixDraws { ops, sizes: sizes.collect(), items: mix.data_set.items(), rules, mix: mix.clone() }
+        MixDraws {
+            ops,
+            sizes: sizes.collect(),
+            items: mix.data_set.items(),
+            knows_own_content: mix.knows_own_content(),
+            rules,
+            mix: mix.clone(),
+        }
     }
 
     /// The only possible operation of any lane, if nothing is drawn and nothing changes.
@@ -151,6 +161,7 @@ impl MixDraws {
     /// The operation that creates the new file or object with this number, and its size.
     pub(super) fn makes(&self, object: u64) -> (OpKind, u64) {
         match self.mix.data_set.shape() {
+            DataShape::Files { .. } if self.knows_own_content => (OpKind::WriteFile, self.bytes_of(object)),
             DataShape::Objects { .. } => (OpKind::Put, self.bytes_of(object)),
             DataShape::Files { .. } | DataShape::Device { .. } => (OpKind::Create, 0),
         }
