@@ -67,7 +67,7 @@ impl Mixer<'_> {
             && let Some(file) = own.files.oldest()
         {
             // Whether it is still there is not known.
-            let objects = matches!(self.plan.makes().0, OpKind::Put);
+            let objects = matches!(self.plan.makes(file).0, OpKind::Put);
             let kind = if objects { OpKind::Delete } else { OpKind::Remove };
             return Op::new(kind, self.lane, self.named(file));
         }
