@@ -6,6 +6,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use super::ApiState;
+use super::post_answers::{IdempotencyKey, PostAnswers};
 use super::runs::{RunView, post_fields};
 use crate::new_work::NewWork;
 use crate::problem::Problem;
@@ -20,12 +21,10 @@ const EXAMPLE: &str = r#"{"seconds": 0.2, "repetitions": 3}"#;
 /// are judged against it. The operator allows it by `--allow-local`.
 #[utoipa::path(
     post, path = "/api/v3/calibrations", operation_id = "createCalibration", tag = "runs",
-    params((
-        "Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]([ -~]*[!-~])?$",
-        description = "Of the requests with the same key, only the first adds a run; the others return it"
-    )),
+    params(IdempotencyKey),
     request_body(content = CalibrationForm, example = json!({ "seconds": 0.05, "repetitions": 1 })),
     responses(
+        PostAnswers,
         (status = 202, description = "The run, in the queue", body = RunView, headers(("Location" = String, description = "Its path")),
          links(
             ("stop" = (operation_id = "stopRun", parameters(("id" = "$response.body#/id")))),
@@ -33,14 +32,8 @@ const EXAMPLE: &str = r#"{"seconds": 0.2, "repetitions": 3}"#;
             ("cells" = (operation_id = "runCells", parameters(("id" = "$response.body#/id")))),
             ("report" = (operation_id = "runReport", parameters(("id" = "$response.body#/id"))))
          )),
-        (status = 200, description = "The run that an earlier request with this Idempotency-Key added", body = RunView,
-         headers(("Location" = String, description = "Its path"))),
-        (status = 408, description = "The body arrived too slowly"),
-        (status = 413, description = "The body is too large"),
-        (status = 415, description = "The body is not JSON"),
         (status = 422, description = "A field is wrong (`field` names it), the service does not allow calibrations (`not-allowed`), or the \
-                                      Idempotency-Key came with another body"),
-        (status = 503, description = "The queue is full, or the service is ending")
+                                      Idempotency-Key came with another body")
     )
 )]
 pub(crate) async fn create(

@@ -13,6 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::idempotency::idempotency_key;
 use super::page::{PageStart, page};
+use super::post_answers::{IdempotencyKey, PostAnswers};
 use super::runs::{RunView, post};
 use super::{ApiState, RunPath, blocking, page_size, parameters};
 use crate::body;
@@ -221,26 +222,18 @@ fn check(queue: &RunQueue, given: &NewWork) -> Result<(), Problem> {
 /// `/api/v3/runs/{id}/result`. Only what bears the run's own name is removed. As `manometer cleanup`; it may be repeated.
 #[utoipa::path(
     post, path = "/api/v3/clean-ups", operation_id = "createCleanUp", tag = "arrays",
-    params((
-        "Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]([ -~]*[!-~])?$",
-        description = "Of the requests with the same key, only the first adds a run; the others return it"
-    )),
+    params(IdempotencyKey),
     request_body(content = CleanUpForm, example = json!({ "run": "abcdefgh", "token": "T-0123" })),
     responses(
+        PostAnswers,
         (status = 202, description = "The run, in the queue", body = RunView, headers(("Location" = String, description = "Its path")),
          links(
             ("stop" = (operation_id = "stopRun", parameters(("id" = "$response.body#/id")))),
             ("result" = (operation_id = "runResult", parameters(("id" = "$response.body#/id"))))
          )),
-        (status = 200, description = "The run that an earlier request with this Idempotency-Key added", body = RunView,
-         headers(("Location" = String, description = "Its path"))),
         (status = 404, description = "Nothing is left of such a run"),
-        (status = 408, description = "The body arrived too slowly"),
         (status = 409, description = "The run is under way, or waits to be resumed"),
-        (status = 413, description = "The body is too large"),
-        (status = 415, description = "The body is not JSON"),
-        (status = 422, description = "A field is wrong (`field` names it), or the Idempotency-Key came with another body"),
-        (status = 503, description = "The queue is full, or the service is ending")
+        (status = 422, description = "A field is wrong (`field` names it), or the Idempotency-Key came with another body")
     )
 )]
 pub(crate) async fn create(

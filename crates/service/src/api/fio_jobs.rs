@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::idempotency::idempotency_key;
+use super::post_answers::{IdempotencyKey, PostAnswers};
 use super::runs::{RunView, post};
 use super::{ApiState, blocking};
 use crate::body::{self, HeldBytes};
@@ -122,23 +123,16 @@ pub(crate) async fn convert_only(
 /// It becomes an experiment; everything else is as with `POST /api/v3/runs`. Keys in it stay in memory until the run ends.
 #[utoipa::path(
     post, path = "/api/v3/fio-jobs", operation_id = "createFioRun", tag = "runs",
-    params((
-        "Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]([ -~]*[!-~])?$",
-        description = "Of the requests with the same key, only the first adds a run; the others return it"
-    )),
+    params(IdempotencyKey),
     request_body(content = FioForm, example = json!({ "jobs": EXAMPLE })),
     responses(
+        PostAnswers,
         (status = 202, description = "The run, in the queue", body = RunView, headers(("Location" = String, description = "Its path")),
          links(
             ("show" = (operation_id = "showRun", parameters(("id" = "$response.body#/id")))),
             ("stop" = (operation_id = "stopRun", parameters(("id" = "$response.body#/id")))),
             ("experiment" = (operation_id = "runExperiment", parameters(("id" = "$response.body#/id"))))
          )),
-        (status = 200, description = "The run that an earlier request with this Idempotency-Key added", body = RunView,
-         headers(("Location" = String, description = "Its path"))),
-        (status = 408, description = "The body arrived too slowly"),
-        (status = 413, description = "The body is too large"),
-        (status = 415, description = "The body is not JSON"),
         (status = 422, description = "The jobs have faults or use what this service does not allow (`jobs`), or came with the \
                                       Idempotency-Key of another request"),
         (status = 503, description = "The queue is full, the service is ending, or there are too many requests with large \

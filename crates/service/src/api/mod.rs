@@ -21,6 +21,7 @@ mod idempotency;
 mod intervals;
 mod network_tests;
 mod page;
+mod post_answers;
 mod progress;
 mod results;
 mod runs;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use super::idempotency::idempotency_key;
+use super::post_answers::{IdempotencyKey, PostAnswers};
 use super::{ApiState, RunPath, blocking, page_size, parameters};
 use crate::body::{self, EXAMPLE, JsonForm, KeysForm};
 use crate::database::{AskedRun, AskedState};
@@ -104,15 +105,13 @@ pub(super) fn view(schedules: &Schedules, run: AskedRun) -> Result<RunView, Prob
 /// Adds an experiment to the queue
 #[utoipa::path(
     post, path = "/api/v3/runs", operation_id = "createRun", tag = "runs",
-    params((
-        "Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]([ -~]*[!-~])?$",
-        description = "Of the requests with the same key, only the first adds a run; the others return it"
-    )),
+    params(IdempotencyKey),
     request_body(content(
         (Object = "application/yaml", example = json!(EXAMPLE)),
         (JsonForm = "application/json", example = json!({ "experiment": EXAMPLE }))
     ), description = "An experiment file (schemas/experiment.schema.json)"),
     responses(
+        PostAnswers,
         (status = 202, description = "The run, in the queue", body = RunView, headers(("Location" = String, description = "Its path")),
          links(
             ("show" = (operation_id = "showRun", parameters(("id" = "$response.body#/id")))),
@@ -125,14 +124,9 @@ pub(super) fn view(schedules: &Schedules, run: AskedRun) -> Result<RunView, Prob
             ("report" = (operation_id = "runReport", parameters(("id" = "$response.body#/id")))),
             ("compare" = (operation_id = "compareRuns", parameters(("id" = "$response.body#/id"), ("with" = "$response.body#/id"))))
          )),
-        (status = 200, description = "The run that an earlier request with this Idempotency-Key added", body = RunView,
-         headers(("Location" = String, description = "Its path"))),
-        (status = 408, description = "The body arrived too slowly"),
-        (status = 413, description = "The body is too large"),
         (status = 415, description = "The body is neither YAML nor JSON"),
         (status = 422, description = "The experiment has faults, uses what this service does not allow, or came with the \
-                                      Idempotency-Key of another one"),
-        (status = 503, description = "The queue is full, or the service is ending")
+                                      Idempotency-Key of another one")
     )
 )]
 pub(crate) async fn create(
