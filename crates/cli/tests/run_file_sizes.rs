@@ -28,8 +28,8 @@ fn files_have_the_sizes_of_their_numbers_and_are_verified() {
 seed: {seed}
 targets: {{t: {{url: 'file://DATA', directory: kept, fallocate: reserve}}}}
 workloads:
-  whole: {{ops: read-file, verify: true}}
 {workloads}
+  whole: {{ops: read-file, verify: true}}
 defaults: {{files: 40, file_size: {{lognormal: {{median: 4KiB, sigma: 1.2}}, max: 64KiB}}}}
 stages: {{prepare: {prepare}, warm_up: 0s, measure: {{at_least: 1s, at_most: 1s}}}}
 steady: none
@@ -37,6 +37,7 @@ gates: [errors == 0]
 "
         )
     };
+    // The last one fills again what the first one changed.
     let more = "  blocks: {ops: {read: 50%, write: 50%}, block_size: 1KiB, queue_depth: 4, verify: true}
   made: {ops: {write-file: 50%, remove: 30%, stat: 10%, append: 10%}, block_size: 1KiB}";
     let ended = lab.run(&text(5, "fill", more));
@@ -52,7 +53,7 @@ gates: [errors == 0]
     for result in lab.results() {
         assert!(result.total.ok > 0 && result.total.failed == 0, "{result:#?}");
     }
-    let whole = &lab.results()[0];
+    let whole = &lab.results()[2];
     let op = whole.ops.iter().find(|op| op.op == Some(OpKind::ReadFile)).unwrap();
     let mean = table.in_bytes().before(40) as f64 / 40.0;
     let read = op.bytes as f64 / op.ok as f64;
