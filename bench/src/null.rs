@@ -52,6 +52,7 @@ pub fn mix(access: Access, block: u64, writes: u8) -> Mix {
         batch_size: 100,
         think: None,
         verify: false,
+        on_own: false,
         generation: 0,
         seed: 1,
     }
