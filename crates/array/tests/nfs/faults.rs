@@ -229,7 +229,7 @@ fn a_stale_read_returns_what_was_there_before_the_last_write() {
         let file = create(&mut client, root, b"f");
         write(&mut client, file, 0, b"first", Stability::FileSync);
         let stale = |share| plan(PathRule { stale_read_share: Some(share), ..PathRule::default() });
-        let mut read = |client: &mut Client, offset| {
+        let read = |client: &mut Client, offset| {
             let results = client.nfs(Procedure::Read, &ReadArgs { file, offset, count: 100 });
             let read = ok!(ReadOk<'_>, Option<Attributes>, results);
             (read.data.to_vec(), read.eof)

@@ -67,9 +67,7 @@ impl Mixer<'_> {
             && let Some(file) = own.files.oldest()
         {
             // Whether it is still there is not known.
-            let objects = matches!(self.plan.makes(file).0, OpKind::Put);
-            let kind = if objects { OpKind::Delete } else { OpKind::Remove };
-            return Op::new(kind, self.lane, self.named(file));
+            return Op::new(OpKind::Remove, self.lane, self.named(file));
         }
         let next = own.next_to_rename();
         self.notes.own.set(own);
