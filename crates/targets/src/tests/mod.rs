@@ -52,6 +52,7 @@ fn workload(ops: &[(OpKind, f64)]) -> Workload {
             user_files: None,
             files: 8,
             file_bytes: 64 << 10,
+            sizes: None,
             compressible: 0.5,
             dedupe: 0.2,
             verify: true,
