@@ -156,6 +156,7 @@ fn cell(index: u32) -> Cell {
                 user_files: None,
                 files: 4,
                 file_bytes: 1 << 30,
+                sizes: None,
                 compressible: 0.1,
                 dedupe: 1.0 / 3.0,
                 verify: true,
