@@ -167,7 +167,7 @@ fn data_set(set: &DataSetFigures) -> String {
                 _ => String::new(),
             };
             let size = match &set.sizes {
-                Some(sizes) => format!("{sizes}"),
+                Some(sizes) => sizes.to_string(),
                 None => Size(bytes).to_string(),
             };
             format!("{items} of {size}{hosts}{all}")
