@@ -29,6 +29,8 @@ fn every_example_can_be_looked_at_without_touching_anything() {
             "server=filer.invalid",
             "address=192.0.2.1:5201",
             "target=file:///nonexistent",
+            "portal=192.0.2.1",
+            "iqn=iqn.2026-01.org.example:lun",
             "hosts=node[1-4]",
         ] {
             let name = set.split('=').next().unwrap();

@@ -264,7 +264,7 @@ fn jobs_of_libiscsi_run_on_a_unit() {
          [write]\nrw=randwrite\nverify=crc32c\ndo_verify=1\n[trim]\nstonewall\nrw=trim\n[mixed]\nstonewall\nrw=randrw\nfsync=8\n"
     );
     let file = lab.path("job.fio");
-    std::fs::write(&file, job).unwrap();
+    std::fs::write(&file, &job).unwrap();
     let fio = |extra: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
         command.arg("fio").env("HOME", lab.directory.path());
@@ -282,6 +282,13 @@ fn jobs_of_libiscsi_run_on_a_unit() {
     assert!(jobs.iter().all(|job| job["error"] == 0));
     assert!(requests(&target, |request| matches!(request, ScsiRequest::Unmap { .. })) > 0);
     assert!(requests(&target, |request| matches!(request, ScsiRequest::SynchronizeCache { .. })) > 0);
+    let logins = || std::mem::take(&mut target.seen.lock().unwrap().initiators);
+    let with_one = logins();
+    assert!(!with_one.is_empty() && with_one.iter().all(|name| name == "iqn.2026-01.lab:me"), "{with_one:?}");
+    std::fs::write(&file, job.replace("iodepth=4", "iodepth=4\niscsi_sessions=3")).unwrap();
+    assert_eq!(fio(&[]).code, Some(0));
+    let with_three = logins();
+    assert!(with_three.len() > with_one.len(), "{} and {} logins", with_three.len(), with_one.len());
     target.check();
     target.data.lock().unwrap()[..4].copy_from_slice(b"XFSB");
     let refused = fio(&[]);

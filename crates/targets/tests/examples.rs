@@ -15,7 +15,7 @@ const SET: &[(&str, &[(&str, &str)])] = &[
     ("fleet-scale.yaml", &[("target", "nfs://filer/export")]),
     ("gluster-creates.yaml", &[("server", "gluster1")]),
     ("io500-like.yaml", &[]),
-    ("iscsi.yaml", &[("portal", "10.0.0.8"), ("target", "iqn.2026-01.org.example:lun")]),
+    ("iscsi.yaml", &[("portal", "10.0.0.8"), ("iqn", "iqn.2026-01.org.example:lun")]),
     ("latency-search.yaml", &[]),
     ("load-sweep.yaml", &[]),
     ("memcached.yaml", &[]),

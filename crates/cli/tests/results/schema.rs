@@ -49,7 +49,13 @@ pub fn with_later_fields(mut run: Value) -> Value {
     let mut batches: experiment::Workload = serde_json::from_value(workload.clone()).unwrap();
     batches.ops[0].op = metrics::OpKind::BatchDelete;
     assert!(batches.batch_size().is_some());
-    batches.mix_mut().unwrap().on_own = true;
+    let mix = batches.mix_mut().unwrap();
+    mix.on_own = true;
+    mix.sizes = Some(content::SizeDistribution {
+        law: content::SizeLaw::Exponential { mean_bytes: 65_536 },
+        limit_bytes: Some(1 << 20),
+        seed: 1,
+    });
     *workload = serde_json::to_value(batches).unwrap();
     let mut calls = metrics::ProcedureStats::new(metrics::RpcKind::Lookup);
     calls.count(2, Some(1500));

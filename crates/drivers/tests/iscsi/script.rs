@@ -86,6 +86,8 @@ impl Default for Script {
 #[derive(Default)]
 pub struct Seen {
     pub connections: usize,
+    /// The names with which initiators logged in.
+    pub initiators: Vec<String>,
     /// READs and WRITEs.
     pub moves: u64,
     pub requests: Vec<ScsiRequest>,

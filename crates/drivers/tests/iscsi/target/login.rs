@@ -19,6 +19,9 @@ impl Peer {
             ..LoginResponse::default()
         };
         let get = |key| TextKeys::get(text, key);
+        if let Some(name) = get("InitiatorName") {
+            self.target.seen.lock().unwrap().initiators.push(name.to_owned());
+        }
         if get("TargetName").is_some_and(|name| name != NAME) {
             response.status = 0x0203;
         }
