@@ -155,6 +155,21 @@ named! {
         Commit = "COMMIT",
         /// RFC 8881, section 18.16.
         Open = "OPEN",
+        /// The system call getdents64(2).
+        Getdents64 = "getdents64",
+        /// The request ListObjectsV2 of S3.
+        ListObjectsV2 = "ListObjectsV2",
+    }
+}
+
+impl RpcKind {
+    /// What calls of this kind are called together, in headings.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            RpcKind::Getdents64 => "System calls",
+            RpcKind::ListObjectsV2 => "Requests",
+            _ => "RPCs",
+        }
     }
 }
 

@@ -17,7 +17,7 @@ pub use histogram::{Histogram, HistogramError};
 pub use kind::{ErrorKind, OpKind, RpcKind};
 pub use latency_summary::LatencySummary;
 pub use path::PathFacts;
-pub use procedure::ProcedureStats;
+pub use procedure::{ListingStats, ProcedureStats};
 pub use series_point::SeriesPoint;
 pub use stats::{Interval, OpStats};
 pub use traits::{OpChange, OpDirection, OpExtent, OpShapes, OpSubject, OpTraits};

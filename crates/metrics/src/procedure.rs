@@ -21,12 +21,55 @@ pub struct ProcedureStats {
     pub total_ns: u64,
     /// The longest of these times.
     pub max_ns: u64,
+    /// What the calls listed, if the procedure lists a page of a directory or bucket.
+    #[serde(default)]
+    pub listing: Option<ListingStats>,
+}
+
+/// What calls that return pages of a directory or bucket listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListingStats {
+    /// Names, keys and common prefixes on all pages; a directory's `.` and `..` do not count.
+    pub entries: u64,
+    /// Listings whose first page arrived.
+    pub started: u64,
+    /// Sum of the times from the start of the operation to its first page, in nanoseconds.
+    pub first_total_ns: u64,
+    /// The longest of these times.
+    pub first_max_ns: u64,
+}
+
+impl ListingStats {
+    /// Counts a page; `first_ns` is the time since the operation began, in nanoseconds, for its first page.
+    #[inline]
+    pub fn page(&mut self, entries: u64, first_ns: Option<u64>) {
+        self.entries += entries;
+        if let Some(first_ns) = first_ns {
+            self.started += 1;
+            self.first_total_ns = self.first_total_ns.saturating_add(first_ns);
+            self.first_max_ns = self.first_max_ns.max(first_ns);
+        }
+    }
+
+    /// Mean time to the first page, in nanoseconds; 0 without any.
+    pub fn first_mean_ns(&self) -> f64 {
+        if self.started == 0 { 0.0 } else { self.first_total_ns as f64 / self.started as f64 }
+    }
+
+    /// Adds the pages of another span.
+    pub fn merge(&mut self, other: &ListingStats) {
+        // Counts from another process can be anything.
+        self.entries = self.entries.saturating_add(other.entries);
+        self.started = self.started.saturating_add(other.started);
+        self.first_total_ns = self.first_total_ns.saturating_add(other.first_total_ns);
+        self.first_max_ns = self.first_max_ns.max(other.first_max_ns);
+    }
 }
 
 impl ProcedureStats {
     /// Nothing yet.
     pub const fn new(procedure: RpcKind) -> Self {
-        Self { procedure, calls: 0, ok: 0, errors: 0, total_ns: 0, max_ns: 0 }
+        Self { procedure, calls: 0, ok: 0, errors: 0, total_ns: 0, max_ns: 0, listing: None }
     }
 
     /// A call that was sent `sends` times and answered with success after `latency_ns`, or else failed.
@@ -43,6 +86,12 @@ impl ProcedureStats {
         }
     }
 
+    /// Counts what a page listed; see [`ListingStats::page`].
+    #[inline]
+    pub fn page(&mut self, entries: u64, first_ns: Option<u64>) {
+        self.listing.get_or_insert_default().page(entries, first_ns);
+    }
+
     /// Mean time of a successful call, in nanoseconds; 0 without any.
     pub fn mean_ns(&self) -> f64 {
         if self.ok == 0 { 0.0 } else { self.total_ns as f64 / self.ok as f64 }
@@ -56,6 +105,9 @@ impl ProcedureStats {
         self.errors = self.errors.saturating_add(other.errors);
         self.total_ns = self.total_ns.saturating_add(other.total_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
+        if let Some(listing) = &other.listing {
+            self.listing.get_or_insert_default().merge(listing);
+        }
     }
 
     /// The entry of a procedure in a list with one entry each, added if absent.

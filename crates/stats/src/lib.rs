@@ -39,7 +39,7 @@ pub use estimate::{estimate, estimate_of_repetitions};
 pub use level_changes::{LevelChange, level_changes};
 pub use monitor::*;
 pub use network::*;
-pub use op_summary::{OpSummary, ProcedureSummary};
+pub use op_summary::{ListingSummary, OpSummary, ProcedureSummary};
 pub use outcome::*;
 pub use run_trend::{RunTrend, run_trend};
 pub use scale::*;

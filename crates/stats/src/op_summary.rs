@@ -52,20 +52,46 @@ pub struct ProcedureSummary {
     pub errors: u64,
     /// Mean time from sending a call to its successful reply, in nanoseconds.
     pub mean_ns: f64,
-    /// The longest of these times.
+    /// The longest of these times; for procedures that list, that of the slowest page.
     pub max_ns: u64,
+    /// What the calls listed, if the procedure lists pages of a directory or bucket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listing: Option<ListingSummary>,
+}
+
+/// What an operation's calls listed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListingSummary {
+    /// Names, keys and common prefixes; a directory's `.` and `..` do not count.
+    pub entries: u64,
+    /// The same per operation, failed ones included.
+    pub entries_per_op: f64,
+    /// The same per second of the window, all workers together.
+    pub entries_per_s: f64,
+    /// Mean time from the start of an operation to its first page, in nanoseconds.
+    pub first_mean_ns: f64,
+    /// The longest of these times.
+    pub first_max_ns: u64,
 }
 
 impl ProcedureSummary {
-    /// The procedures of `ops` operations, most calls first.
-    pub(crate) fn of(list: &[ProcedureStats], ops: u64) -> Vec<ProcedureSummary> {
+    /// The procedures of `ops` operations over `seconds`, most calls first.
+    pub(crate) fn of(list: &[ProcedureStats], ops: u64, seconds: f64) -> Vec<ProcedureSummary> {
+        let ratio = |count: u64, of: f64| if of > 0.0 { count as f64 / of } else { 0.0 };
         let summary = |stats: &ProcedureStats| ProcedureSummary {
             procedure: stats.procedure,
             calls: stats.calls,
-            calls_per_op: if ops == 0 { 0.0 } else { stats.calls as f64 / ops as f64 },
+            calls_per_op: ratio(stats.calls, ops as f64),
             errors: stats.errors,
             mean_ns: stats.mean_ns(),
             max_ns: stats.max_ns,
+            listing: stats.listing.map(|listing| ListingSummary {
+                entries: listing.entries,
+                entries_per_op: ratio(listing.entries, ops as f64),
+                entries_per_s: ratio(listing.entries, seconds),
+                first_mean_ns: listing.first_mean_ns(),
+                first_max_ns: listing.first_max_ns,
+            }),
         };
         let mut all: Vec<_> = list.iter().filter(|stats| stats.calls > 0).map(summary).collect();
         all.sort_by_key(|summary| (std::cmp::Reverse(summary.calls), summary.procedure));

@@ -94,7 +94,7 @@ impl WindowSums {
             bytes: stats.bytes,
             rpcs: stats.rpcs,
             retries: stats.retries,
-            procedures: ProcedureSummary::of(&stats.procedures, stats.ok + stats.failed()),
+            procedures: ProcedureSummary::of(&stats.procedures, stats.ok + stats.failed(), seconds),
             bytes_per_s: of(Measure::BytesPerS, rate(stats.bytes)),
             ops_per_s: of(Measure::OpsPerS, rate(stats.ok)),
             service: LatencySummary::of(&stats.service),

@@ -70,4 +70,4 @@ pub use writer::{SYNC_EVERY, Writer};
 
 // Types that records contain.
 pub use metrics::{LatencySummary, SeriesPoint};
-pub use stats::{OpSummary, ProcedureSummary};
+pub use stats::{ListingSummary, OpSummary, ProcedureSummary};

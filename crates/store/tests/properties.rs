@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use metrics::{ErrorKind, Interval, OpKind, OpStats, ProcedureStats, RpcKind};
+use metrics::{ErrorKind, Interval, ListingStats, OpKind, OpStats, ProcedureStats, RpcKind};
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -18,8 +18,8 @@ use stats::{
 };
 use store::{
     Baseline, CellRecord, CellResult, Environment, ErrorSample, Event, FleetFigures, GateResult, HostClock,
-    HostRecord, HostResult, HostSpread, LatencySummary, LostHost, OpSummary, OpenLoop, ProcedureSummary,
-    RunRecord, StageRecord, State, StudyPoint, Validity, Verdict,
+    HostRecord, HostResult, HostSpread, LatencySummary, ListingSummary, LostHost, OpSummary, OpenLoop,
+    ProcedureSummary, RunRecord, StageRecord, State, StudyPoint, Validity, Verdict,
 };
 use support::engine::{Results, shared};
 use support::histogram;
@@ -75,14 +75,22 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn listing()(n in vec(count(), 2), x in vec(number(), 3)) -> ListingSummary {
+        ListingSummary {
+            entries: n[0], first_max_ns: n[1], entries_per_op: x[0], entries_per_s: x[1], first_mean_ns: x[2],
+        }
+    }
+}
+
+prop_compose! {
     fn op_result()(
-        op in of(op()), n in vec(count(), 8), calls_per_op in number(), mean_ns in number(), procedure in select(RpcKind::ALL), errors in btree_map(select(ErrorKind::ALL), count(), 0..4),
+        op in of(op()), n in vec(count(), 8), calls_per_op in number(), mean_ns in number(), procedure in select(RpcKind::ALL), listing in of(listing()), errors in btree_map(select(ErrorKind::ALL), count(), 0..4),
         e in vec(estimate(), 3), service in latency(), response in latency(),
     ) -> OpSummary {
         OpSummary {
             op, ok: n[0], failed: n[1], errors, bytes: n[2], rpcs: n[3], retries: n[4], bytes_per_s: e[0], ops_per_s: e[1],
             procedures: vec![ProcedureSummary {
-                procedure, calls: n[5], calls_per_op, errors: n[6], mean_ns, max_ns: n[7],
+                procedure, calls: n[5], calls_per_op, errors: n[6], mean_ns, max_ns: n[7], listing,
             }],
             service, response, p99_ns: e[2],
         }
@@ -243,6 +251,9 @@ prop_compose! {
     ) -> OpStats {
         let procedures = procedures.into_iter().map(|(procedure, n)| ProcedureStats {
             procedure, calls: n[0], ok: n[1], errors: n[2], total_ns: n[3], max_ns: n[4],
+            listing: (n[0] % 2 == 0).then(|| ListingStats {
+                entries: n[1], started: n[2], first_total_ns: n[3], first_max_ns: n[4],
+            }),
         });
         OpStats {
             ok: n[0], bytes: n[1], rpcs: n[2], retries: n[3],

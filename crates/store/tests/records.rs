@@ -259,6 +259,8 @@ fn calls_by_procedure_are_kept_with_their_operation() {
     let mut calls = ProcedureStats::new(RpcKind::Create);
     calls.count(2, Some(1500));
     calls.count(1, None);
+    calls.page(7, Some(1700));
+    calls.page(3, None);
     interval.op_mut(OpKind::Create).called(&calls);
     interval.op_mut(OpKind::Create).ok = 1;
     interval.op_mut(OpKind::Read).ok = 3;
@@ -270,6 +272,8 @@ fn calls_by_procedure_are_kept_with_their_operation() {
         store.intervals("aaaabbb2", 1, "measure", 0, 0..9).unwrap().map(Result::unwrap).collect();
     let of = |kind| read[0].op(kind).unwrap().procedures.clone();
     assert_eq!(of(OpKind::Create), [calls]);
+    let listing = of(OpKind::Create)[0].listing.unwrap();
+    assert_eq!((listing.entries, listing.started, listing.first_total_ns), (10, 1, 1700));
     assert_eq!((calls.calls, calls.ok, calls.errors, calls.max_ns), (3, 1, 1, 1500));
     assert!(of(OpKind::Read).is_empty());
 }

@@ -66,6 +66,13 @@ pub fn with_later_fields(mut run: Value) -> Value {
         errors: calls.errors,
         mean_ns: calls.mean_ns(),
         max_ns: calls.max_ns,
+        listing: Some(stats::ListingSummary {
+            entries: 200_000,
+            entries_per_op: 200_000.0,
+            entries_per_s: 1e6,
+            first_mean_ns: 1500.0,
+            first_max_ns: 1500,
+        }),
     };
     run["cells"][0]["result"]["total"]["procedures"] = json!([summary]);
     let server =

@@ -12,7 +12,7 @@
 //! | read-file | openat(2), read, close(2) | – |
 //! | overwrite, truncate-overwrite | openat(2), with `O_TRUNC` to truncate; write, commit if asked, close(2) | – |
 //! | open, close | openat(2); close(2) of what the lane opened | – |
-//! | list | one page of the directory | – |
+//! | list | all of the directory | – |
 //! | setxattr, getxattr | fsetxattr(2), fgetxattr(2) | – |
 //! | trim | a hole (`FALLOC_FL_PUNCH_HOLE`) | `BLKDISCARD`, or a hole in a file |
 //!
@@ -28,6 +28,7 @@ mod errors;
 mod facts;
 mod guard;
 mod lay_out;
+mod list;
 mod look;
 mod manage;
 mod metadata;

@@ -4,7 +4,7 @@ use std::io;
 
 use content::TreeFile;
 use metrics::ErrorKind;
-use reactor::{Buffer, Directory, File, FileOptions, Space};
+use reactor::{Buffer, File, FileOptions, Space};
 
 use super::config::{Fallocate, Place};
 use super::errors::{advice, kind_of};
@@ -16,8 +16,6 @@ use crate::{CommitKind, Done, Op};
 
 /// Maximum range moved by one call and held in one buffer; longer ones are split.
 const PIECE_MAX: u64 = 64 << 20;
-/// Bytes of directory entries that one list operation fetches.
-const LISTING_BYTES: usize = 128 << 10;
 
 /// Why an operation failed. One pointer in size: successful results would otherwise be moved in pieces.
 pub(super) struct Fault(pub(super) Box<(ErrorKind, Box<str>)>);
@@ -399,47 +397,6 @@ pub(super) async fn remove(session: &FileSession, op: &Op) -> Result<Done, Fault
     session.lanes[op.lane as usize].name.set(Some(name));
     removed.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })
-}
-
-/// Fetches one page of a directory: continues where the lane's last one ended. After the end it restarts; in a tree, it
-/// continues with the next leaf.
-pub(super) async fn list(session: &FileSession, op: &Op) -> Result<Done, Fault> {
-    let Opened::Directory { directory, .. } = &session.opened else {
-        return Err(Fault::new(ErrorKind::Rejected, "a device is not listed"));
-    };
-    let lane = &session.lanes[op.lane as usize];
-    let kept = lane.listing.borrow_mut().take();
-    let listing = match kept {
-        Some(listing) => listing,
-        None => open_listing(session, op, directory).await?,
-    };
-    let (count, buffer) = listing.entries(session.buffers.take(LISTING_BYTES)).await;
-    session.buffers.put(buffer);
-    if count.map_err(|e| refused(session, op, &e))? == 0 {
-        let leaves = session.config.tree.leaves();
-        if leaves > 1 {
-            lane.leaf.set((lane.leaf.get() + 1) % leaves);
-            return Ok(Done { rpcs: 1, ..Done::default() });
-        }
-        listing.rewind();
-    }
-    *lane.listing.borrow_mut() = Some(listing);
-    Ok(Done { rpcs: 1, ..Done::default() })
-}
-
-/// Opens our directory, or the lane's current leaf of the tree.
-async fn open_listing(session: &FileSession, op: &Op, directory: &Directory) -> Result<File, Fault> {
-    let tree = &session.config.tree;
-    if tree.is_flat() {
-        return directory.open_listing().await.map_err(|e| refused(session, op, &e));
-    }
-    let lane = &session.lanes[op.lane as usize];
-    let mut name = take_buffer(session, op);
-    let len = tree.write_leaf(lane.leaf.get(), &mut name);
-    name[len] = 0;
-    let (listing, name) = directory.open_file(name, FileOptions::default()).await;
-    lane.name.set(Some(name));
-    listing.map_err(|e| refused(session, op, &e))
 }
 
 pub(super) async fn trim(session: &FileSession, op: &Op) -> Result<Done, Fault> {

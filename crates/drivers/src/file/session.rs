@@ -6,7 +6,7 @@ use std::path::Path;
 use std::pin::pin;
 
 use content::{TreeFile, TreeRole};
-use metrics::{ErrorKind, OpKind};
+use metrics::{ErrorKind, OpKind, ProcedureStats};
 use reactor::{Buffer, Directory, File, FileOptions, NAME_BUFFER, Reactor};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
@@ -16,7 +16,7 @@ use super::cache::Cache;
 use super::config::{FileConfig, Place};
 use super::errors::{kind_of, words};
 use super::operation::{self, Fault};
-use super::{FileDriver, devices, facts, metadata, named, tree_files, xattr};
+use super::{FileDriver, devices, facts, list, metadata, named, tree_files, xattr};
 use crate::deadlines::TimeLimits;
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
 
@@ -31,9 +31,9 @@ pub(super) enum Opened {
 pub(super) struct Lane {
     /// The buffer for file names.
     pub(super) name: Cell<Option<Buffer>>,
-    /// The directory, at this lane's position in the listing.
-    pub(super) listing: RefCell<Option<File>>,
-    /// The leaf of the tree that it lists.
+    /// The calls of its last operation, if that listed a directory.
+    pub(super) listed: Cell<Option<ProcedureStats>>,
+    /// The leaf of the tree that it lists next.
     pub(super) leaf: Cell<u32>,
     /// What it has opened and not closed yet.
     pub(super) descriptor: Cell<Option<OwnedFd>>,
@@ -127,7 +127,7 @@ impl FileSession {
             OpKind::Commit => operation::commit(self, op).await,
             OpKind::Stat => operation::stat(self, op).await,
             OpKind::Remove => operation::remove(self, op).await,
-            OpKind::List | OpKind::Readdir => operation::list(self, op).await,
+            OpKind::List | OpKind::Readdir => list::list(self, op).await,
             OpKind::Trim => operation::trim(self, op).await,
             OpKind::Access => metadata::access(self, op).await,
             OpKind::Chmod => metadata::chmod(self, op).await,
@@ -190,6 +190,7 @@ impl Session for FileSession {
             let text = format!("lane {} of a session with {} lanes", op.lane, self.lanes.len());
             return Err(OpError::new(ErrorKind::Local, text));
         }
+        self.lanes[op.lane as usize].listed.set(None);
         // Pinned where it is created: moving it would copy it whole.
         let running = pin!(self.run(op));
         match self.limits.wait(op.lane, running).await {
@@ -199,6 +200,13 @@ impl Session for FileSession {
                 let text = format!("no answer within {} s", self.op_timeout_s);
                 Err(self.error(op, Fault::new(ErrorKind::TimedOut, text)))
             }
+        }
+    }
+
+    #[inline]
+    fn visit_procedures(&self, lane: u32, mut visit: impl FnMut(&ProcedureStats)) {
+        if let Some(listed) = self.lanes.get(lane as usize).and_then(|lane| lane.listed.get()) {
+            visit(&listed);
         }
     }
 

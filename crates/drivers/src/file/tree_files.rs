@@ -9,6 +9,7 @@ use content::{FileTree, TreeFile, TreeRole};
 use metrics::ErrorKind;
 use reactor::{Buffer, Directory, FileOptions};
 
+use super::list::entries;
 use super::named::Text;
 use super::operation::{Fault, finish_file, open_by_name, options, refused, take_buffer, write_range};
 use super::session::{FileSession, Opened};
@@ -16,13 +17,6 @@ use crate::{Done, Op};
 
 /// Maximum path length in bytes; the rest of the name buffer has other uses.
 const LONGEST: usize = 2047;
-/// Bytes of directory entries that one call fetches.
-const LISTING_BYTES: usize = 128 << 10;
-/// Where the length of an entry of getdents64(2) is.
-const RECORD_LENGTH_AT: usize = 16;
-/// Where its name begins.
-const ENTRY_NAME_AT: usize = 19;
-
 /// Files of a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeFiles {
@@ -142,45 +136,19 @@ pub(super) async fn clean_up(session: &FileSession, op: &Op, files: &TreeFiles) 
 
 /// Lists the whole directory of a file, which must contain at least `len` names.
 pub(super) async fn list(session: &FileSession, op: &Op, files: &TreeFiles) -> Result<Done, Fault> {
+    let start_ns = session.reactor.now();
     let directory = directory(session)?;
     let mut name = take_buffer(session, op);
     let of = TreeFile::of(op.object);
     files.write(&mut name, 0, false, |text| files.tree.write_directory(of, files.files, text))?;
     let listing = give_back(session, op, directory.open_file(name, FileOptions::default()).await);
     let listing = listing.map_err(|e| refused(session, op, &e))?;
-    let (mut rpcs, mut names) = (2, 0);
-    let mut buffer = session.buffers.take(LISTING_BYTES);
-    let result = loop {
-        let read;
-        (read, buffer) = listing.entries(buffer).await;
-        rpcs += 1;
-        match read {
-            Ok(0) => break Ok(()),
-            Ok(len) => names += names_in(&buffer[..len]),
-            Err(error) => break Err(refused(session, op, &error)),
-        }
-    };
-    session.buffers.put(buffer);
-    result?;
-    listing.close().await.map_err(|e| refused(session, op, &e))?;
+    let (names, rpcs) = entries(session, op, listing, start_ns).await?;
     if names < op.len {
         let text = format!("its directory contains {names} names and not {}", op.len);
         return Err(Fault::new(ErrorKind::NotFound, text));
     }
     Ok(Done { rpcs, ..Done::default() })
-}
-
-/// The number of names in entries of getdents64(2), without `.` and `..`.
-fn names_in(mut entries: &[u8]) -> u64 {
-    let mut names = 0;
-    while let Some(length) = entries.get(RECORD_LENGTH_AT..RECORD_LENGTH_AT + 2) {
-        let length = usize::from(u16::from_ne_bytes([length[0], length[1]]));
-        let Some(entry) = entries.get(..length).filter(|entry| entry.len() > ENTRY_NAME_AT) else { break };
-        let own = entry[ENTRY_NAME_AT..].starts_with(b".\0") || entry[ENTRY_NAME_AT..].starts_with(b"..\0");
-        names += u64::from(!own);
-        entries = &entries[length..];
-    }
-    names
 }
 
 /// The names of the first attributes; files with more have to do with fewer names.
@@ -264,22 +232,6 @@ pub(super) async fn get_attributes(session: &FileSession, op: &Op, files: &TreeF
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn entry(name: &[u8]) -> Vec<u8> {
-        let length = (ENTRY_NAME_AT + name.len() + 1).next_multiple_of(8);
-        let mut entry = vec![0; length];
-        entry[RECORD_LENGTH_AT..RECORD_LENGTH_AT + 2].copy_from_slice(&(length as u16).to_ne_bytes());
-        entry[ENTRY_NAME_AT..ENTRY_NAME_AT + name.len()].copy_from_slice(name);
-        entry
-    }
-
-    #[test]
-    fn names_are_counted_without_the_directory_itself() {
-        let entries = [&b"."[..], b"..", b".a", b"..b", b"a-longer-name"].map(entry).concat();
-        assert_eq!(names_in(&entries), 3);
-        assert_eq!(names_in(&entries[..entries.len() - 1]), 2);
-        assert_eq!(names_in(&[]), 0);
-    }
 
     #[test]
     fn a_value_belongs_to_the_file_not_to_its_name() {

@@ -108,6 +108,8 @@ pub(super) struct Written {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Listed {
     pub(super) entries: u32,
+    /// Those that are neither `.` nor `..`.
+    pub(super) names: u32,
     /// Where the next page starts.
     pub(super) cookie: u64,
     pub(super) verifier: Verifier,

@@ -1,8 +1,8 @@
 //! Decodes the relevant parts of replies.
 
 use wire::nfs3::{
-    AccessOk, Attributes, CommitOk, CreateOk, LinkWcc, LookupOk, ProcedureResult, ReadHead, ReaddirEntry,
-    ReaddirplusEntry, ReadlinkOk, RenameWcc, Status, Verifier, WccData, WriteOk,
+    AccessOk, Attributes, CommitOk, CreateOk, LinkWcc, LookupOk, Name, ProcedureResult, ReadHead,
+    ReaddirEntry, ReaddirplusEntry, ReadlinkOk, RenameWcc, Status, Verifier, WccData, WriteOk,
 };
 use wire::rpc::ReplyHeader;
 use wire::xdr::{Decode, DecodeError, Reader};
@@ -81,7 +81,11 @@ struct Page(Listed);
 
 impl<'a> Decode<'a> for Page {
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        listed(from, |from| Ok(ReaddirplusEntry::decode(from)?.cookie)).map(Self)
+        listed(from, |from| {
+            let ReaddirplusEntry { name, cookie, .. } = ReaddirplusEntry::decode(from)?;
+            Ok((name, cookie))
+        })
+        .map(Self)
     }
 }
 
@@ -90,22 +94,28 @@ struct Names(Listed);
 
 impl<'a> Decode<'a> for Names {
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        listed(from, |from| Ok(ReaddirEntry::decode(from)?.cookie)).map(Self)
+        listed(from, |from| {
+            let ReaddirEntry { name, cookie, .. } = ReaddirEntry::decode(from)?;
+            Ok((name, cookie))
+        })
+        .map(Self)
     }
 }
 
 /// A page of a listing, reduced to the number of entries and where to continue.
 fn listed<'a>(
     from: &mut Reader<'a>,
-    cookie_of: impl Fn(&mut Reader<'a>) -> Result<u64, DecodeError>,
+    next: impl Fn(&mut Reader<'a>) -> Result<(Name<'a>, u64), DecodeError>,
 ) -> Result<Listed, DecodeError> {
     Option::<Attributes>::decode(from)?;
     let verifier = Verifier::decode(from)?;
-    let (mut entries, mut cookie) = (0, 0);
+    let (mut entries, mut names, mut cookie) = (0, 0, 0);
     while from.bool()? {
-        cookie = cookie_of(from)?;
+        let name;
+        (name, cookie) = next(from)?;
         entries += 1;
+        names += u32::from(!matches!(name.0, b"." | b".."));
     }
     let eof = from.bool()?;
-    Ok(Listed { entries, cookie, verifier, eof })
+    Ok(Listed { entries, names, cookie, verifier, eof })
 }

@@ -2,24 +2,6 @@
 
 use std::cell::Cell;
 
-use wire::nfs3::Verifier;
-
-/// A lane's position in the directory listing.
-#[derive(Clone, Copy, Default)]
-pub(super) struct LaneListing {
-    /// The leaf of the tree that it lists.
-    pub(super) leaf: u32,
-    pub(super) cookie: u64,
-    pub(super) verifier: Verifier,
-}
-
-impl LaneListing {
-    /// The beginning of a leaf.
-    pub(super) fn of_leaf(leaf: u32) -> Self {
-        Self { leaf, ..Self::default() }
-    }
-}
-
 /// A lane's buffer for paths, taken for an operation and returned at its end.
 pub(super) struct LanePath<'a> {
     pub(super) text: String,

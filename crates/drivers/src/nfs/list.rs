@@ -1,52 +1,69 @@
-//! Listings of our directory: each operation fetches one page, continues where the lane's last one ended, and restarts
-//! after the end; in a tree, it continues with the next leaf.
+//! Listings of our directory: each operation goes through all of it page by page, and never holds more than one page. In
+//! a tree, the lane's next one goes through the next leaf.
 
-use std::cell::Cell;
-
-use wire::nfs3::{ReaddirArgs, ReaddirplusArgs};
+use metrics::{ErrorKind, ProcedureStats};
+use wire::nfs3::{FileHandle, Procedure, ReaddirArgs, ReaddirplusArgs, Verifier};
 
 use super::calls::{Listed, Readdir, Readdirplus};
 use super::connection::LISTING_BYTES;
-use super::lane::LaneListing;
 use super::operation::{Fault, Operation};
+use super::procedures::rpc_kind;
+
+/// Where a page begins.
+#[derive(Clone, Copy, Default)]
+struct From {
+    cookie: u64,
+    verifier: Verifier,
+}
 
 impl Operation<'_> {
     /// Names with attributes and handles.
     pub(super) async fn list(&mut self) -> Result<(), Fault> {
-        let listing = &self.session.lanes[self.op.lane as usize].listing;
-        let LaneListing { leaf, cookie, verifier } = listing.get();
-        let arguments = ReaddirplusArgs {
-            directory: self.leaf(leaf).await?,
-            cookie,
-            verifier,
-            dir_count: LISTING_BYTES / 4,
-            max_count: LISTING_BYTES,
-        };
-        listing.set(LaneListing::of_leaf(leaf));
-        let page = self.call(Readdirplus, &arguments).await?;
-        self.keep(listing, page);
-        Ok(())
+        self.pages(Procedure::Readdirplus, async |operation, directory, From { cookie, verifier }| {
+            let (dir_count, max_count) = (LISTING_BYTES / 4, LISTING_BYTES);
+            let arguments = ReaddirplusArgs { directory, cookie, verifier, dir_count, max_count };
+            operation.call(Readdirplus, &arguments).await
+        })
+        .await
     }
 
     /// Names alone.
     pub(super) async fn readdir(&mut self) -> Result<(), Fault> {
-        let listing = &self.session.lanes[self.op.lane as usize].names;
-        let LaneListing { leaf, cookie, verifier } = listing.get();
-        let directory = self.leaf(leaf).await?;
-        let arguments = ReaddirArgs { directory, cookie, verifier, count: LISTING_BYTES };
-        listing.set(LaneListing::of_leaf(leaf));
-        let page = self.call(Readdir, &arguments).await?;
-        self.keep(listing, page);
-        Ok(())
+        self.pages(Procedure::Readdir, async |operation, directory, From { cookie, verifier }| {
+            let arguments = ReaddirArgs { directory, cookie, verifier, count: LISTING_BYTES };
+            operation.call(Readdir, &arguments).await
+        })
+        .await
     }
 
-    fn keep(&self, listing: &Cell<LaneListing>, page: Listed) {
-        let Listed { entries, cookie, verifier, eof } = page;
-        let LaneListing { leaf, .. } = listing.get();
-        let next = (leaf + 1) % self.session.leaves.tree.leaves();
-        listing.set(match !eof && entries > 0 {
-            true => LaneListing { leaf, cookie, verifier },
-            false => LaneListing::of_leaf(next),
-        });
+    async fn pages(
+        &mut self,
+        procedure: Procedure,
+        page_at: impl AsyncFn(&mut Self, FileHandle, From) -> Result<Listed, Fault>,
+    ) -> Result<(), Fault> {
+        let start_ns = self.session.reactor.now();
+        let lane = &self.session.lanes[self.op.lane as usize];
+        let leaf = lane.leaf.get();
+        lane.leaf.set((leaf + 1) % self.session.leaves.tree.leaves());
+        let directory = self.leaf(leaf).await?;
+        let mut from = From::default();
+        let mut first = true;
+        loop {
+            let Listed { entries, names, cookie, verifier, eof } = page_at(self, directory, from).await?;
+            let first_ns = first.then(|| self.session.reactor.now() - start_ns);
+            first = false;
+            let kind = rpc_kind(self.session.version, procedure);
+            ProcedureStats::entry(&mut lane.procedures.borrow_mut(), kind).page(names.into(), first_ns);
+            if eof {
+                return Ok(());
+            }
+            // Without an entry or with the same cookie again the listing would never end.
+            if entries == 0 || cookie == from.cookie {
+                let text =
+                    "the server returns a page that leads no further, and not the end of the directory";
+                return Err(self.fault(procedure, ErrorKind::Protocol, text.to_owned()));
+            }
+            from = From { cookie, verifier };
+        }
     }
 }

@@ -16,7 +16,6 @@ use super::config::{Lookup, NfsConfig, NfsVersion};
 use super::connection::{Connection, SPARE_SLOTS, Settings, Way, serve};
 use super::dial;
 use super::handles::Handles;
-use super::lane::LaneListing;
 use super::leaves::Leaves;
 use super::named::{Directories, ExportFiles};
 use super::operation::Operation;
@@ -64,9 +63,8 @@ pub struct NfsSession {
 /// State of a lane.
 #[derive(Default)]
 pub(super) struct Lane {
-    pub(super) listing: Cell<LaneListing>,
-    /// That of names alone: a cookie is valid for the procedure that returned it.
-    pub(super) names: Cell<LaneListing>,
+    /// The leaf of the tree that it lists next.
+    pub(super) leaf: Cell<u32>,
     /// The path of a named file.
     pub(super) path: Cell<String>,
     /// A block that arrives by several READs and is verified as a whole.
@@ -160,8 +158,7 @@ impl NfsSession {
         let first_lane = u64::from(context.worker) * u64::from(context.lanes.max(1));
         let lane = |lane: u32| {
             let leaf = (first_lane + u64::from(lane)) % u64::from(config.tree.leaves());
-            let listing = LaneListing::of_leaf(leaf as u32);
-            Lane { listing: Cell::new(listing), names: Cell::new(listing), ..Lane::default() }
+            Lane { leaf: Cell::new(leaf as u32), ..Lane::default() }
         };
         let renewal = session.map(|_| Renewal::start(reactor, &connections[0].connection, lease_s));
         Ok(Self {

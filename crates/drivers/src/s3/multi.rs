@@ -1,6 +1,6 @@
 //! Operations of several requests: multipart uploads and listings.
 
-use metrics::ErrorKind;
+use metrics::{ErrorKind, ProcedureStats, RpcKind};
 use wire::s3::{
     CompletedPart, ListedObject, MAX_PARTS, complete_multipart, parse_complete, parse_initiate, parse_list_v2,
 };
@@ -95,6 +95,8 @@ impl S3Session {
         let prefix = &self.shared.addressing.prefix;
         let mut token: Option<String> = None;
         let mut objects = 0;
+        let start_ns = self.reactor.now();
+        let mut listed = ProcedureStats::new(RpcKind::ListObjectsV2);
         loop {
             let mut query = vec![("list-type", "2"), ("prefix", prefix.as_str())];
             if let Some(delimiter) = delimiter {
@@ -105,8 +107,18 @@ impl S3Session {
             }
             let query = canonical_query(&query);
             let request = Request { query: &query, ..Request::new("GET", Subject::Bucket) };
-            self.request(lane, index, &request, Expect::Document, counts).await?;
-            let page = parse_list_v2(&lane.document).map_err(unreadable)?;
+            let (asked_ns, sent) = (self.reactor.now(), counts.rpcs.get());
+            let answer = self.request(lane, index, &request, Expect::Document, counts).await;
+            let page = answer.and_then(|_| parse_list_v2(&lane.document).map_err(unreadable));
+            let now_ns = self.reactor.now();
+            let sends = counts.rpcs.get() - sent;
+            listed.count(sends, page.is_ok().then_some(now_ns - asked_ns));
+            if let Ok(page) = &page {
+                let entries = page.objects.len() as u64 + page.prefixes;
+                listed.page(entries, token.is_none().then_some(now_ns - start_ns));
+            }
+            self.listed[index].set(Some(listed));
+            let page = page?;
             objects += page.objects.len() as u64;
             page_of(&page.objects)?;
             match page.next {

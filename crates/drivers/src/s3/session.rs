@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use metrics::{ErrorKind, OpKind};
+use metrics::{ErrorKind, OpKind, ProcedureStats};
 use reactor::{Reactor, SocketOptions, clock};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -58,6 +58,8 @@ pub struct S3Session {
     pub(super) signer: RefCell<Signer>,
     pub(super) lanes: LaneConnections<Lane>,
     pub(super) retries: Cell<u64>,
+    /// The pages that each lane's last operation listed, if it listed any.
+    pub(super) listed: Vec<Cell<Option<ProcedureStats>>>,
     random: Cell<u64>,
     limits: TimeLimits,
 }
@@ -93,6 +95,7 @@ impl S3Session {
             signer: RefCell::new(Signer::new(&config.credentials.access_key, secret, &config.region, "s3")),
             retries: Cell::new(0),
             random: Cell::new(config.retry_seed ^ u64::from(context.worker) << 32),
+            listed: (0..lanes.len()).map(|_| Cell::new(None)).collect(),
             limits: TimeLimits::start(reactor, lanes.len(), context.op_timeout),
             lanes,
             context: context.clone(),
@@ -306,6 +309,7 @@ impl S3Session {
 impl Session for S3Session {
     async fn perform(&self, op: &Op) -> Result<Done, OpError> {
         let index = op.lane as usize % self.lanes.len();
+        self.listed[index].set(None);
         let span = u64::try_from(self.context.op_timeout.as_nanos()).unwrap_or(u64::MAX);
         let counts = Counts::until(self.reactor.now().saturating_add(span));
         let running = pin!(self.run(op, index, &counts));
@@ -317,6 +321,13 @@ impl Session for S3Session {
                 let detail = format!("not done within {:?}: {}", self.context.op_timeout, counts.state());
                 Err(self.describe(op, &Failure::new(ErrorKind::TimedOut, detail), &counts))
             }
+        }
+    }
+
+    #[inline]
+    fn visit_procedures(&self, lane: u32, mut visit: impl FnMut(&ProcedureStats)) {
+        if let Some(listed) = self.listed[lane as usize % self.lanes.len()].get() {
+            visit(&listed);
         }
     }
 

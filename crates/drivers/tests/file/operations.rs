@@ -46,6 +46,33 @@ fn a_file_is_made_written_read_looked_at_and_removed() {
     });
 }
 
+/// Several buffers of entries; `.` and `..` do not count.
+#[test]
+fn each_listing_goes_through_the_whole_directory() {
+    const FILES: u64 = 10_000;
+    with_directories(Sink::Buffer, |reactor, session, driver| {
+        let path = driver.config().place.path();
+        let there = std::fs::read_dir(path).unwrap().count() as u64;
+        for file in 0..FILES {
+            std::fs::File::create(path.join(format!("{file:016x}"))).unwrap();
+        }
+        for kind in [OpKind::List, OpKind::Readdir, OpKind::List] {
+            let done = perform(reactor, session, &op(kind, 0, 0, 0)).unwrap();
+            let mut seen = Vec::new();
+            session.visit_procedures(0, |stats| seen.push(*stats));
+            let [stats] = seen[..] else { panic!("{seen:?}") };
+            let listing = stats.listing.unwrap();
+            assert_eq!((listing.entries, listing.started), (there + FILES, 1), "{kind}");
+            assert!(stats.calls > 2 && stats.calls == stats.ok, "{stats:?}");
+            // Opening and closing are calls of the operation too.
+            assert_eq!(u64::from(done.rpcs), stats.calls + 2);
+            assert!(listing.first_total_ns > 0 && stats.max_ns <= stats.total_ns);
+        }
+        perform(reactor, session, &op(OpKind::Stat, 0, 0, 0)).unwrap();
+        session.visit_procedures(0, |stats| panic!("{stats:?} of an earlier operation"));
+    });
+}
+
 #[test]
 fn generations_tell_old_data_from_new() {
     with_directories(Sink::Verify, |reactor, session, _| {

@@ -177,23 +177,6 @@ fn a_file_with_all_its_content_is_one_operation() {
     assert_eq!(there.kind, metrics::ErrorKind::AlreadyExists);
 }
 
-/// The server returns 100 entries at a time.
-#[test]
-fn names_have_a_position_of_their_own() {
-    let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
-    let server = Server::start(obedient);
-    (0..250).for_each(|object| add_file(&server, object, 0));
-    let session = open(&reactor, &server, &context(1));
-    // Three pages of names, then the first again; a page with attributes between them changes nothing.
-    for _ in 0..4 {
-        for kind in [OpKind::Readdir, OpKind::List] {
-            perform(&reactor, &session, op(kind, 0, 0, 0, 0)).unwrap();
-        }
-    }
-    let cookies = server.state.names_from.lock().unwrap().clone();
-    assert!(matches!(cookies[..], [0, second, third, 0] if second > 0 && third > second), "{cookies:?}");
-}
-
 #[test]
 fn steady_operations_do_not_allocate() {
     on_both(|choice| {

@@ -7,6 +7,7 @@
 mod alloc;
 mod cycle;
 mod files;
+mod listings;
 mod manage;
 mod mounting;
 mod named;

@@ -75,6 +75,7 @@ pub fn cell(
     }
     out.push_str(&details::operations(&path, result, figures));
     out.push_str(&procedures::table(&path, result, figures));
+    out.push_str(&procedures::listings(&path, result, figures));
     out.push_str(&procedures::server_tables(&path, result, figures));
     out.push_str(&details::study(&path, result, figures));
     out.push_str(&details::open_loop(&path, result, figures));

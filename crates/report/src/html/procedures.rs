@@ -25,8 +25,32 @@ pub fn table(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
             ]);
         }
     }
-    let heads = ["operation", "procedure", "per operation", "RPCs", "errors", "mean", "max"];
-    details::table("RPCs of the operations, by procedure", &heads, &rows)
+    let what = result.ops.iter().flat_map(|op| &op.procedures).next();
+    let what = what.map_or("RPCs", |calls| calls.procedure.plural());
+    let heads = ["operation", "procedure", "per operation", what, "errors", "mean", "max"];
+    details::table(&format!("{what} of the operations, by procedure"), &heads, &rows)
+}
+
+/// One row per operation that lists a directory or bucket.
+pub fn listings(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
+    let mut rows = Vec::new();
+    for (n, op) in result.ops.iter().enumerate() {
+        for (m, _) in op.procedures.iter().enumerate().filter(|(_, calls)| calls.listing.is_some()) {
+            let figure =
+                |name: &str, unit| figures.get(&format!("{path}/ops/{n}/procedures/{m}/{name}"), unit);
+            rows.push(vec![
+                op_name(op.op).to_owned(),
+                figure("listing/entries_per_op", FigureUnit::Plain),
+                figure("listing/entries_per_s", FigureUnit::OpsPerS),
+                figure("listing/first_mean_ns", FigureUnit::Ns),
+                figure("listing/first_max_ns", FigureUnit::Ns),
+                figure("max_ns", FigureUnit::Ns),
+            ]);
+        }
+    }
+    let heads =
+        ["operation", "entries each", "entries", "first page, mean", "first page, max", "slowest page"];
+    details::table("Listings: from the start to the first page, and the slowest page", &heads, &rows)
 }
 
 /// A table for each counter of servers: a row per procedure, and one for each server if there are several.

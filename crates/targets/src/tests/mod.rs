@@ -21,6 +21,7 @@ use super::*;
 mod cycles;
 mod jobs;
 mod journal;
+mod listings;
 mod names;
 mod object_ops;
 mod objects;

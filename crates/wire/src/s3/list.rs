@@ -16,6 +16,8 @@ pub struct ListedObject {
 pub struct ListPage {
     /// The objects of this page, in the server's order.
     pub objects: Vec<ListedObject>,
+    /// Number of common prefixes of this page.
+    pub prefixes: u64,
     /// Continuation token of the next page, if there is one.
     pub next: Option<String>,
 }
@@ -40,6 +42,7 @@ pub fn parse_list_v2(body: &[u8]) -> Result<ListPage, XmlError> {
                     size: size.ok_or(XmlError::Missing("Size"))?,
                 });
             }
+            "/ListBucketResult/CommonPrefixes" => page.prefixes += 1,
             "/ListBucketResult/EncodingType" => url_encoded = text == "url",
             "/ListBucketResult/IsTruncated" => truncated = text.trim() == "true",
             "/ListBucketResult/NextContinuationToken" if !text.is_empty() => {

@@ -33,6 +33,7 @@ pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool, width: usiz
     out.push_str(&hosts::limit(result, all, width));
     out.push_str(&figures(result, width));
     out.push_str(&procedures::procedures(result, all, width));
+    out.push_str(&procedures::listings(result, width));
     out.push_str(&procedures::of_servers(result, all, width));
     if let Some(text) = planned.and_then(|cell| batches(result, cell.workload.batch_size()?)) {
         out.push_str(&words::wrapped(&text, width));

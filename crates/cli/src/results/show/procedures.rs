@@ -17,12 +17,31 @@ pub fn procedures(result: &CellResult, all: bool, width: usize) -> String {
         return table(&ops, width);
     }
     let each: Vec<String> = ops.iter().map(|op| format!("{} = {}", name(op), sum(op))).collect();
-    words::wrapped(&format!("RPCs: {}", each.join(", ")), width)
+    words::wrapped(&format!("{}: {}", ops[0].procedures[0].procedure.plural(), each.join(", ")), width)
 }
 
 /// What servers were asked to do: a line for each counter, with `all` a table. Empty without counters.
 pub fn of_servers(result: &CellResult, all: bool, width: usize) -> String {
     result.server_calls.iter().map(|counted| counted_calls(counted, all, width)).collect()
+}
+
+/// A line for each operation that lists a directory or bucket: how fast, and what its pages took.
+pub fn listings(result: &CellResult, width: usize) -> String {
+    let lines = result.ops.iter().filter_map(|op| {
+        let calls = op.procedures.iter().find(|calls| calls.listing.is_some())?;
+        let listing = calls.listing.as_ref()?;
+        let time = |nanos| words::time(nanos, calls.calls.saturating_sub(calls.errors));
+        Some(format!(
+            "{}: {} entries each, {} entries; first page after {} (max {}), slowest page {}",
+            name(op),
+            count(listing.entries_per_op),
+            words::ops(listing.entries_per_s),
+            time(listing.first_mean_ns as u64),
+            time(listing.first_max_ns),
+            time(calls.max_ns)
+        ))
+    });
+    lines.map(|line| words::wrapped(&line, width)).collect()
 }
 
 fn counted_calls(counted: &ServerCalls, all: bool, width: usize) -> String {
@@ -83,7 +102,8 @@ fn count(per_op: f64) -> String {
 }
 
 fn table(ops: &[&OpSummary], width: usize) -> String {
-    let titles = [("op", 0), ("RPC", 0), ("per op", 0), ("calls", 1), ("mean", 2), ("max", 3), ("errors", 4)];
+    let titles =
+        [("op", 0), ("call", 0), ("per op", 0), ("calls", 1), ("mean", 2), ("max", 3), ("errors", 4)];
     let rows = ops.iter().flat_map(|op| {
         op.procedures.iter().map(|procedure| {
             let succeeded = procedure.calls.saturating_sub(procedure.errors);

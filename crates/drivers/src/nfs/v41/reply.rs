@@ -267,7 +267,8 @@ fn results(from: &mut Outcomes<'_, '_>, expect: Expect) -> Result<Results, Stop>
     }))
 }
 
-/// A page of a listing, reduced to the number of entries and where to continue.
+/// A page of a listing, reduced to the number of entries and where to continue. Servers leave out `.` and `..` (RFC 8881,
+/// section 18.23.3).
 struct Page(Listed);
 
 impl<'a> Decode<'a> for Page {
@@ -279,6 +280,6 @@ impl<'a> Decode<'a> for Page {
             entries += 1;
         }
         let eof = from.bool()?;
-        Ok(Self(Listed { entries, cookie, verifier, eof }))
+        Ok(Self(Listed { entries, names: entries, cookie, verifier, eof }))
     }
 }
