@@ -106,8 +106,9 @@ named! {
 }
 
 named! {
-    /// A remote procedure that operations call, by the protocol's own name: NFSv3's. A COMPOUND of NFSv4.1 has the name of the
-    /// operation that it exists for.
+    /// What operations call. A remote procedure has the protocol's own name: NFSv3's; a COMPOUND of NFSv4.1 has the name of
+    /// the operation that it exists for. A system call on files has its family's name: `stat` stands for statx(2) and
+    /// fstat(2) alike.
     RpcKind {
         /// RFC 1813, section 3.3.0.
         Null = "NULL",
@@ -155,6 +156,59 @@ named! {
         Commit = "COMMIT",
         /// RFC 8881, section 18.16.
         Open = "OPEN",
+        /// openat2(2).
+        SysOpen = "open",
+        /// pread(2).
+        SysRead = "read",
+        /// pwrite(2).
+        SysWrite = "write",
+        /// close(2).
+        SysClose = "close",
+        /// fsync(2).
+        SysFsync = "fsync",
+        /// fdatasync(2).
+        SysFdatasync = "fdatasync",
+        /// sync_file_range(2).
+        SysSyncFileRange = "sync_file_range",
+        /// fallocate(2).
+        SysFallocate = "fallocate",
+        /// The request BLKDISCARD of ioctl(2).
+        SysDiscard = "discard",
+        /// ftruncate(2).
+        SysFtruncate = "ftruncate",
+        /// statx(2).
+        SysStat = "stat",
+        /// faccessat(2).
+        SysAccess = "access",
+        /// fchmodat(2).
+        SysChmod = "chmod",
+        /// renameat2(2).
+        SysRename = "rename",
+        /// linkat(2).
+        SysLink = "link",
+        /// symlinkat(2).
+        SysSymlink = "symlink",
+        /// readlinkat(2).
+        SysReadlink = "readlink",
+        /// mkdirat(2).
+        SysMkdir = "mkdir",
+        /// unlinkat(2) with `AT_REMOVEDIR`.
+        SysRmdir = "rmdir",
+        /// unlinkat(2).
+        SysUnlink = "unlink",
+        /// getdents64(2).
+        SysGetdents = "getdents",
+        /// fsetxattr(2).
+        SysSetxattr = "setxattr",
+        /// fgetxattr(2).
+        SysGetxattr = "getxattr",
+    }
+}
+
+impl RpcKind {
+    /// Whether it is a system call and no remote procedure.
+    pub const fn is_system_call(self) -> bool {
+        self as usize >= RpcKind::SysOpen as usize
     }
 }
 

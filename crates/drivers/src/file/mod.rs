@@ -36,6 +36,7 @@ mod names;
 mod operation;
 mod session;
 pub(crate) mod signatures;
+mod steps;
 mod tree_files;
 mod xattr;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::pin::pin;
 
 use content::{TreeFile, TreeRole};
-use metrics::{ErrorKind, OpKind};
+use metrics::{ErrorKind, OpKind, ProcedureStats};
 use reactor::{Buffer, Directory, File, FileOptions, NAME_BUFFER, Reactor};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
@@ -16,6 +16,7 @@ use super::cache::Cache;
 use super::config::{FileConfig, Place};
 use super::errors::{kind_of, words};
 use super::operation::{self, Fault};
+use super::steps::Steps;
 use super::{FileDriver, devices, facts, metadata, named, tree_files, xattr};
 use crate::deadlines::TimeLimits;
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
@@ -37,6 +38,8 @@ pub(super) struct Lane {
     pub(super) leaf: Cell<u32>,
     /// What it has opened and not closed yet.
     pub(super) descriptor: Cell<Option<OwnedFd>>,
+    /// The system calls of its operation.
+    pub(super) steps: Steps,
 }
 
 /// One worker's side of a directory or device.
@@ -204,6 +207,13 @@ impl Session for FileSession {
 
     fn facts(&self) -> SessionFacts {
         SessionFacts::default()
+    }
+
+    #[inline]
+    fn visit_procedures(&self, lane: u32, visit: impl FnMut(&ProcedureStats)) {
+        if let Some(lane) = self.lanes.get(lane as usize) {
+            lane.steps.visit(visit);
+        }
     }
 }
 

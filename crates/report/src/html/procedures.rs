@@ -1,4 +1,4 @@
-//! What operations cost on the wire: RPCs by procedure.
+//! What operations cost: RPCs by procedure, or system calls.
 
 use store::{CallFigures, CellResult};
 
@@ -7,7 +7,7 @@ use super::figure::Figures;
 use crate::figures::FigureUnit;
 use crate::op_name;
 
-/// One row per operation and procedure; empty if the protocol has no RPCs.
+/// One row per operation and procedure or system call; empty if the driver distinguishes none.
 pub fn table(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     let mut rows = Vec::new();
     for (n, op) in result.ops.iter().enumerate() {
@@ -25,8 +25,13 @@ pub fn table(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
             ]);
         }
     }
-    let heads = ["operation", "procedure", "per operation", "RPCs", "errors", "mean", "max"];
-    details::table("RPCs of the operations, by procedure", &heads, &rows)
+    let system = result.ops.iter().flat_map(|op| &op.procedures).any(|one| one.procedure.is_system_call());
+    let (caption, procedure, calls) = match system {
+        true => ("System calls of the operations", "system call", "calls"),
+        false => ("RPCs of the operations, by procedure", "procedure", "RPCs"),
+    };
+    let heads = ["operation", procedure, "per operation", calls, "errors", "mean", "max"];
+    details::table(caption, &heads, &rows)
 }
 
 /// A table for each counter of servers: a row per procedure, and one for each server if there are several.

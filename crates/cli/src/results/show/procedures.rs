@@ -1,4 +1,4 @@
-//! What operations cost on the wire: RPCs by procedure.
+//! What operations cost: RPCs by procedure, or system calls.
 
 use store::{CallFigures, CellResult, OpSummary, ServerCalls};
 
@@ -7,7 +7,8 @@ use crate::results::words;
 /// Shares below this are left out of the short form: a handful of lookups among many operations.
 const NEGLIGIBLE: f64 = 0.005;
 
-/// One line, `RPCs: create = 1 CREATE, rename = 1 RENAME`; with `all` a table. Empty if the protocol has no RPCs.
+/// One line, `RPCs: create = 1 CREATE, rename = 1 RENAME`, or `System calls: stat = 1 stat`; with `all` a table. Empty if
+/// the driver distinguishes none.
 pub fn procedures(result: &CellResult, all: bool, width: usize) -> String {
     let ops: Vec<&OpSummary> = result.ops.iter().filter(|op| !op.procedures.is_empty()).collect();
     if ops.is_empty() {
@@ -17,7 +18,13 @@ pub fn procedures(result: &CellResult, all: bool, width: usize) -> String {
         return table(&ops, width);
     }
     let each: Vec<String> = ops.iter().map(|op| format!("{} = {}", name(op), sum(op))).collect();
-    words::wrapped(&format!("RPCs: {}", each.join(", ")), width)
+    let what = if of_system(&ops) { "System calls" } else { "RPCs" };
+    words::wrapped(&format!("{what}: {}", each.join(", ")), width)
+}
+
+/// Whether they are system calls.
+fn of_system(ops: &[&OpSummary]) -> bool {
+    ops.iter().flat_map(|op| &op.procedures).any(|one| one.procedure.is_system_call())
 }
 
 /// What servers were asked to do: a line for each counter, with `all` a table. Empty without counters.
@@ -83,7 +90,8 @@ fn count(per_op: f64) -> String {
 }
 
 fn table(ops: &[&OpSummary], width: usize) -> String {
-    let titles = [("op", 0), ("RPC", 0), ("per op", 0), ("calls", 1), ("mean", 2), ("max", 3), ("errors", 4)];
+    let call = if of_system(ops) { "system call" } else { "RPC" };
+    let titles = [("op", 0), (call, 0), ("per op", 0), ("calls", 1), ("mean", 2), ("max", 3), ("errors", 4)];
     let rows = ops.iter().flat_map(|op| {
         op.procedures.iter().map(|procedure| {
             let succeeded = procedure.calls.saturating_sub(procedure.errors);
