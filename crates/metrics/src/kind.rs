@@ -156,26 +156,26 @@ named! {
         Commit = "COMMIT",
         /// RFC 8881, section 18.16.
         Open = "OPEN",
-        /// openat2(2).
+        /// openat2(2). The order is that of their use, which results keep between calls that are equally frequent.
         SysOpen = "open",
+        /// fallocate(2).
+        SysFallocate = "fallocate",
+        /// ftruncate(2).
+        SysFtruncate = "ftruncate",
         /// pread(2).
         SysRead = "read",
         /// pwrite(2).
         SysWrite = "write",
-        /// close(2).
-        SysClose = "close",
         /// fsync(2).
         SysFsync = "fsync",
         /// fdatasync(2).
         SysFdatasync = "fdatasync",
         /// sync_file_range(2).
         SysSyncFileRange = "sync_file_range",
-        /// fallocate(2).
-        SysFallocate = "fallocate",
+        /// close(2).
+        SysClose = "close",
         /// The request BLKDISCARD of ioctl(2).
         SysDiscard = "discard",
-        /// ftruncate(2).
-        SysFtruncate = "ftruncate",
         /// statx(2).
         SysStat = "stat",
         /// faccessat(2).
