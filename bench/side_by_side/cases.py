@@ -41,6 +41,7 @@ def all_cases(ours: Ours, manometer: Path, servers: Servers) -> list[Case]:
     return [
         Case("null, QD 32", "ops", "fio null", 4, ours.null, peers.fio_null),
         *file_cases(ours),
+        *names_cases(ours),
         *job_cases(manometer),
         *nfs_cases(ours, servers),
         *s3_cases(ours, servers),
@@ -106,6 +107,26 @@ def file_cases(ours: Ours) -> list[Case]:
         bound(f"{small}, direct", "randread", 4096, True),
         bound(f"{large}, page cache", "read", MIB, False),
         bound(f"{large}, direct", "read", MIB, True),
+    ]
+
+
+def names_cases(ours: Ours) -> list[Case]:
+    """Whole files of 4 KiB on tmpfs, 4 in flight."""
+
+    def bound(what: str, op: str) -> Case:
+        return Case(
+            f"tmpfs {what}",
+            "ops",
+            BARE,
+            BOUND_SMALL,
+            lambda seconds: ours.names(op, 4096, 4, seconds),
+            lambda seconds: peers.bare_names(op, 4096, seconds),
+        )
+
+    return [
+        bound("create and remove 4 KiB files", "cycle"),
+        bound("read 4 KiB files", "read-file"),
+        bound("stat", "stat"),
     ]
 
 

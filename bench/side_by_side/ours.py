@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .measure import Sample, client, sample
-from .peers import FILE_MIB, objects, own_directory
+from .peers import FILE_MIB, memory_directory, objects, own_directory
 from .servers import S3, Nfs
 
 
@@ -32,6 +32,12 @@ class Ours:
         with own_directory() as directory:
             flags = [f"--directory={directory}", *what, *(["--direct"] if direct else [])]
             return self._run("file", seconds, unit, flags)
+
+    def names(self, op: str, size: int, depth: int, seconds: float) -> Sample:
+        """Whole small files on tmpfs."""
+        with memory_directory() as directory:
+            flags = [f"--directory={directory}", f"--names={op}", f"--block={size}", f"--lanes={depth}"]
+            return self._run("file", seconds, "ops", flags)
 
     def nfs(
         self, nfs: Nfs, op: str, size: int, depth: int, sink: str, seconds: float, unit: str, version: str = "3"

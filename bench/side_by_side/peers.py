@@ -21,7 +21,7 @@ FILE_MIB = 256
 # The fastest settings of fio's io_uring engine: everything registered, no clock, no map of what was read.
 FIO_FASTEST = ["--fixedbufs", "--registerfiles", "--nonvectored=1", "--norandommap", "--gtod_reduce=1"]
 # The bare loops, and the libraries that they link.
-BARE: dict[str, list[str]] = {"http": [], "nfs": ["-lnfs"], "file": ["-luring"]}
+BARE: dict[str, list[str]] = {"http": [], "nfs": ["-lnfs"], "file": ["-luring"], "names": []}
 PACKAGES = {
     "fio": "fio",
     "iperf3": "iperf3",
@@ -87,6 +87,19 @@ def own_directory() -> Iterator[Path]:
     where = os.environ.get("MANOMETER_BENCH_DIR", "/var/tmp")
     with tempfile.TemporaryDirectory(prefix="manometer-bench-", dir=where) as name:
         yield Path(name)
+
+
+@contextmanager
+def memory_directory() -> Iterator[Path]:
+    """A directory on tmpfs."""
+    with tempfile.TemporaryDirectory(prefix="manometer-bench-", dir="/dev/shm") as name:
+        yield Path(name)
+
+
+def bare_names(op: str, size: int, seconds: float) -> Sample:
+    """The bare system calls, one after another, on one small file on tmpfs."""
+    with memory_directory() as directory:
+        return sample(client([str(bare("names")), str(directory), op, str(size), str(seconds)], seconds), "ops")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ use drivers::file::{FileConfig, FileDriver, Place};
 use engine::{DataShape, StagePlan, StageWorkload, StopRule, VisitOrder};
 
 use crate::load::{Load, Measured, measure, stage, unique_name};
+use crate::names::{self, Names};
 
 /// Timeout of filling the file.
 const FILL_TIMEOUT: Duration = Duration::from_secs(600);
@@ -22,9 +23,12 @@ pub struct Args {
     /// The directory in which ours is made.
     #[arg(long)]
     directory: PathBuf,
-    /// What to do.
+    /// What to do with one large file.
     #[arg(long)]
-    op: Operation,
+    op: Option<Operation>,
+    /// What to do with small files instead, of `--block` bytes each.
+    #[arg(long, conflicts_with = "op", required_unless_present = "op")]
+    names: Option<Names>,
     /// Bytes of one read or write.
     #[arg(long, default_value_t = 4096)]
     block: u64,
@@ -62,12 +66,16 @@ pub fn run(args: &Args) -> Result<Measured> {
 }
 
 fn load(args: &Args, driver: &FileDriver) -> Result<Measured> {
+    if let Some(names) = args.names {
+        let workload = names::workload(names, args.block);
+        return Ok(measure(driver, &args.load.plan(workload, Sink::Buffer))?.0);
+    }
     let file_bytes = args.data_mib << 20;
     let writing = |block_bytes| StageWorkload::Write {
         shape: DataShape::Files { file_bytes, block_bytes },
         limit_bytes: file_bytes,
     };
-    if let Operation::Write = args.op {
+    if let Some(Operation::Write) = args.op {
         return Ok(measure(driver, &args.load.plan(writing(args.block), Sink::Buffer))?.0);
     }
     // One lane writes one file.
@@ -81,8 +89,8 @@ fn load(args: &Args, driver: &FileDriver) -> Result<Measured> {
     };
     let data_set = stage(driver, &once)?.data_set;
     let order = match args.op {
-        Operation::Randread => VisitOrder::Random,
-        Operation::Read | Operation::Write => VisitOrder::Sequential,
+        Some(Operation::Randread) => VisitOrder::Random,
+        _ => VisitOrder::Sequential,
     };
     let workload = StageWorkload::Read { data_set, block_bytes: Some(args.block), order };
     Ok(measure(driver, &args.load.plan(workload, args.sink))?.0)

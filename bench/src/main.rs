@@ -11,6 +11,7 @@ use clap::Parser;
 
 mod file;
 mod load;
+mod names;
 mod nfs;
 mod null;
 mod s3;

@@ -1,4 +1,4 @@
-//! Names and attributes over NFS, and what each operation costs on the wire, against the simulated array.
+//! What each operation costs: RPCs over NFS, against the simulated array, and system calls on files.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -69,4 +69,46 @@ fn what_an_operation_costs_is_shown_reported_and_compared() {
     assert_eq!(reported.code, Some(0), "{reported:#?}");
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("RPCs of the operations, by procedure") && page.contains("SETATTR"));
+}
+
+#[test]
+fn the_system_calls_of_files_are_shown_reported_and_compared() {
+    let lab = Lab::new();
+    let place = lab.path("data");
+    for fsync_every in [0, 1] {
+        let text = format!(
+            "
+targets: {{t: {{url: 'file://{}'}}}}
+workloads:
+  names:
+    ops: {{write-file: 50%, stat: 30%, rename: 20%}}
+    fsync_every: {fsync_every}
+    files: 4
+    file_size: 64KiB
+    queue_depth: 4
+stages: {{warm_up: 0s, measure: {{at_least: 1s, at_most: 1s}}}}
+steady: none
+",
+            place.display()
+        );
+        let ended = lab.run(&text);
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        let result = lab.results().remove(0);
+        let op = result.ops.iter().find(|op| op.op == Some(metrics::OpKind::WriteFile)).unwrap();
+        let calls: Vec<_> = op.procedures.iter().map(|p| (p.procedure.name(), p.calls)).collect();
+        let mut expected = vec![("open", op.ok), ("write", op.ok), ("fsync", op.ok), ("close", op.ok)];
+        expected.retain(|(name, _)| fsync_every == 1 || *name != "fsync");
+        assert_eq!(calls, expected);
+    }
+    let words = |ended: &Ended| ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = words(&read(&lab, &["show", "last"]));
+    assert!(shown.contains("write-file = 1 open + 1 write + 1 fsync + 1 close"), "{shown}");
+    let table = words(&read(&lab, &["show", "last", "--cell", "1"]));
+    assert!(table.contains("system call"), "{table}");
+    let compared = words(&read(&lab, &["compare", "last~1", "last"]));
+    assert!(compared.contains("write-file takes 1.00 fsync instead of 0.00"), "{compared}");
+    let page = lab.path("report.html");
+    let reported = read(&lab, &["report", "last", "-o", page.to_str().unwrap()]);
+    assert_eq!(reported.code, Some(0), "{reported:#?}");
+    assert!(std::fs::read_to_string(page).unwrap().contains("System calls of the operations"));
 }

@@ -241,8 +241,8 @@ pub trait Session {
     /// The session's current facts about its connections.
     fn facts(&self) -> SessionFacts;
 
-    /// Visits the RPCs that the lane's last operation took, by procedure, once each. Only drivers of RPC protocols know
-    /// any.
+    /// Visits the RPCs that the lane's last operation took, by procedure, or its system calls on files, once each. Other
+    /// drivers know none. Call it once after each operation: calls that are not visited may count for the lane's next one.
     #[inline]
     fn visit_procedures(&self, _lane: u32, _visit: impl FnMut(&ProcedureStats)) {}
 

@@ -220,7 +220,10 @@ fn look_again<'a, S: Session>(
         if !op.kind.reads() {
             return;
         }
-        let again = match session.perform(op).await {
+        let second = session.perform(op).await;
+        // Its calls are not the load's either.
+        session.visit_procedures(op.lane, |_| {});
+        let again = match second {
             Ok(_) => "a second read was right: the first was stale, torn or damaged on the way".to_owned(),
             Err(error) if error.kind == ErrorKind::Corrupt => "a second read was wrong too".to_owned(),
             Err(error) => format!("a second read failed: {}", error.kind),

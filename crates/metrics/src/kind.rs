@@ -106,8 +106,9 @@ named! {
 }
 
 named! {
-    /// A remote procedure that operations call, by the protocol's own name: NFSv3's. A COMPOUND of NFSv4.1 has the name of the
-    /// operation that it exists for.
+    /// What operations call. A remote procedure has the protocol's own name: NFSv3's; a COMPOUND of NFSv4.1 has the name of
+    /// the operation that it exists for. A system call on files has its family's name: `stat` stands for statx(2) and
+    /// fstat(2) alike.
     RpcKind {
         /// RFC 1813, section 3.3.0.
         Null = "NULL",
@@ -155,10 +156,54 @@ named! {
         Commit = "COMMIT",
         /// RFC 8881, section 18.16.
         Open = "OPEN",
-        /// The system call getdents64(2).
-        Getdents64 = "getdents64",
         /// The request ListObjectsV2 of S3.
         ListObjectsV2 = "ListObjectsV2",
+        /// openat2(2). The order is that of their use, which results keep between calls that are equally frequent.
+        SysOpen = "open",
+        /// fallocate(2).
+        SysFallocate = "fallocate",
+        /// ftruncate(2).
+        SysFtruncate = "ftruncate",
+        /// pread(2).
+        SysRead = "read",
+        /// pwrite(2).
+        SysWrite = "write",
+        /// fsync(2).
+        SysFsync = "fsync",
+        /// fdatasync(2).
+        SysFdatasync = "fdatasync",
+        /// sync_file_range(2).
+        SysSyncFileRange = "sync_file_range",
+        /// close(2).
+        SysClose = "close",
+        /// The request BLKDISCARD of ioctl(2).
+        SysDiscard = "discard",
+        /// statx(2).
+        SysStat = "stat",
+        /// faccessat(2).
+        SysAccess = "access",
+        /// fchmodat(2).
+        SysChmod = "chmod",
+        /// renameat2(2).
+        SysRename = "rename",
+        /// linkat(2).
+        SysLink = "link",
+        /// symlinkat(2).
+        SysSymlink = "symlink",
+        /// readlinkat(2).
+        SysReadlink = "readlink",
+        /// mkdirat(2).
+        SysMkdir = "mkdir",
+        /// unlinkat(2) with `AT_REMOVEDIR`.
+        SysRmdir = "rmdir",
+        /// unlinkat(2).
+        SysUnlink = "unlink",
+        /// getdents64(2).
+        SysGetdents = "getdents64",
+        /// fsetxattr(2).
+        SysSetxattr = "setxattr",
+        /// fgetxattr(2).
+        SysGetxattr = "getxattr",
     }
 }
 
@@ -166,10 +211,15 @@ impl RpcKind {
     /// What calls of this kind are called together, in headings.
     pub const fn plural(self) -> &'static str {
         match self {
-            RpcKind::Getdents64 => "System calls",
             RpcKind::ListObjectsV2 => "Requests",
+            _ if self.is_system_call() => "System calls",
             _ => "RPCs",
         }
+    }
+
+    /// Whether it is a system call and no remote procedure.
+    pub const fn is_system_call(self) -> bool {
+        self as usize >= RpcKind::SysOpen as usize
     }
 }
 

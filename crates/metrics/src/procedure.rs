@@ -1,15 +1,15 @@
-//! RPCs by procedure: what an operation costs on the wire.
+//! RPCs by procedure, system calls by name: what an operation costs.
 
 use serde::{Deserialize, Serialize};
 
 use crate::RpcKind;
 
-/// The calls of one procedure that operations made.
+/// The calls of one procedure, or system calls of one name, that operations made.
 ///
 /// A call belongs to the operation that made it, and is counted when that operation ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcedureStats {
-    /// The procedure.
+    /// The procedure or system call.
     pub procedure: RpcKind,
     /// Calls sent, retransmits included: what a server counts.
     pub calls: u64,

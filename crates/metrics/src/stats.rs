@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{ErrorKind, Histogram, OpKind, ProcedureStats};
 
-/// Procedures that one kind of operation usually calls, at most.
-const PROCEDURES: usize = 4;
+/// Procedures or system calls that one kind of operation usually makes, at most.
+const PROCEDURES: usize = 6;
 
 /// Counters and histograms of one kind of operation over some span of time.
 ///
@@ -27,7 +27,7 @@ pub struct OpStats {
     pub rpcs: u64,
     /// Retransmitted RPCs and requests.
     pub retries: u64,
-    /// The RPCs by procedure, once each, where the driver distinguishes them.
+    /// The RPCs by procedure, or system calls by name, once each, where the driver distinguishes them.
     #[serde(default)]
     pub procedures: Vec<ProcedureStats>,
     /// Latency of successful operations from their actual start.

@@ -24,7 +24,7 @@ pub struct OpSummary {
     pub rpcs: u64,
     /// Retransmitted RPCs.
     pub retries: u64,
-    /// RPCs by procedure, where the driver distinguishes them.
+    /// RPCs by procedure, or system calls by name, where the driver distinguishes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub procedures: Vec<ProcedureSummary>,
     /// Bytes per second.
@@ -39,10 +39,10 @@ pub struct OpSummary {
     pub p99_ns: Estimate,
 }
 
-/// The calls of one procedure that operations took.
+/// The calls of one procedure, or system calls of one name, that operations took.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcedureSummary {
-    /// The procedure.
+    /// The procedure or system call.
     pub procedure: RpcKind,
     /// Calls sent, retransmits included.
     pub calls: u64,

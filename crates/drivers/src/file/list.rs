@@ -1,10 +1,11 @@
 //! Listings of a directory: each operation goes through all of it, one buffer of entries at a time.
 
-use metrics::{ErrorKind, ProcedureStats, RpcKind};
+use metrics::{ErrorKind, RpcKind};
 use reactor::{Directory, File, FileOptions};
 
 use super::operation::{Fault, refused, take_buffer};
 use super::session::{FileSession, Opened};
+use super::steps::step;
 use crate::{Done, Op};
 
 /// Bytes of directory entries that one call fetches.
@@ -28,7 +29,8 @@ pub(super) async fn list(session: &FileSession, op: &Op) -> Result<Done, Fault> 
 async fn open(session: &FileSession, op: &Op, directory: &Directory) -> Result<File, Fault> {
     let tree = &session.config.tree;
     if tree.is_flat() {
-        return directory.open_listing().await.map_err(|e| refused(session, op, &e));
+        let opened = step(session, op, RpcKind::SysOpen, directory.open_listing()).await;
+        return opened.map_err(|e| refused(session, op, &e));
     }
     let lane = &session.lanes[op.lane as usize];
     let leaf = lane.leaf.get();
@@ -36,7 +38,8 @@ async fn open(session: &FileSession, op: &Op, directory: &Directory) -> Result<F
     let mut name = take_buffer(session, op);
     let len = tree.write_leaf(leaf, &mut name);
     name[len] = 0;
-    let (listing, name) = directory.open_file(name, FileOptions::default()).await;
+    let opening = directory.open_file(name, FileOptions::default());
+    let (listing, name) = step(session, op, RpcKind::SysOpen, opening).await;
     lane.name.set(Some(name));
     listing.map_err(|e| refused(session, op, &e))
 }
@@ -49,35 +52,30 @@ pub(super) async fn entries(
     listing: File,
     start_ns: u64,
 ) -> Result<(u64, u32), Fault> {
-    let listed = &session.lanes[op.lane as usize].listed;
-    let mut calls = ProcedureStats::new(RpcKind::Getdents64);
+    let steps = &session.lanes[op.lane as usize].steps;
     let (mut rpcs, mut names) = (2, 0);
     let mut first = true;
     let mut buffer = session.buffers.take(LISTING_BYTES);
-    let mut asked_ns = session.reactor.now();
     let result = loop {
         let read;
-        (read, buffer) = listing.entries(buffer).await;
+        (read, buffer) = step(session, op, RpcKind::SysGetdents, listing.entries(buffer)).await;
         rpcs += 1;
-        let now_ns = session.reactor.now();
-        calls.count(1, read.is_ok().then_some(now_ns - asked_ns));
-        asked_ns = now_ns;
-        if let Ok(len) = read {
-            let page = names_in(&buffer[..len]);
-            calls.page(page, first.then_some(now_ns - start_ns));
-            first = false;
-            names += page;
-        }
-        listed.set(Some(calls));
-        match read {
-            Ok(0) => break Ok(()),
-            Ok(_) => {}
+        let len = match read {
+            Ok(len) => len,
             Err(error) => break Err(refused(session, op, &error)),
+        };
+        let page = names_in(&buffer[..len]);
+        let first_ns = first.then(|| session.reactor.now().saturating_sub(start_ns));
+        steps.page(RpcKind::SysGetdents, page, first_ns);
+        first = false;
+        names += page;
+        if len == 0 {
+            break Ok(());
         }
     };
     session.buffers.put(buffer);
     result?;
-    listing.close().await.map_err(|e| refused(session, op, &e))?;
+    step(session, op, RpcKind::SysClose, listing.close()).await.map_err(|e| refused(session, op, &e))?;
     Ok((names, rpcs))
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use content::TreeFile;
-use metrics::ErrorKind;
+use metrics::{ErrorKind, RpcKind};
 use reactor::{Buffer, Directory, FILE_MODE, FileOptions, SECOND_NAME_AT};
 
 use super::cache::Cache;
@@ -11,6 +11,7 @@ use super::config::Place;
 use super::names::write_path;
 use super::operation::{Fault, open_file, opened, options, refused, take_name};
 use super::session::{FileSession, Opened};
+use super::steps::step;
 use crate::tree::{DirectoryTree, MAX_DEPTH};
 use crate::{Done, Op};
 
@@ -45,8 +46,14 @@ fn put_second(names: &mut Buffer, prefix: &[u8], tree: &DirectoryTree, object: u
     names[end] = 0;
 }
 
-/// Returns the name buffer to its lane, and the result of the system call.
-fn ended<T>(session: &FileSession, op: &Op, (result, name): (io::Result<T>, Buffer)) -> Result<Done, Fault> {
+/// Makes a system call, which returns the lane's name buffer.
+async fn single<T>(
+    session: &FileSession,
+    op: &Op,
+    call: RpcKind,
+    running: impl Future<Output = (io::Result<T>, Buffer)>,
+) -> Result<Done, Fault> {
+    let (result, name) = step(session, op, call, running).await;
     session.lanes[op.lane as usize].name.set(Some(name));
     result.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })
@@ -54,7 +61,7 @@ fn ended<T>(session: &FileSession, op: &Op, (result, name): (io::Result<T>, Buff
 
 pub(super) async fn access(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    ended(session, op, directory.access(take_name(session, op)?).await)
+    single(session, op, RpcKind::SysAccess, directory.access(take_name(session, op)?)).await
 }
 
 /// Sets the permissions of new files, so that a file stays readable and writable; in a pass, those that it names.
@@ -64,7 +71,7 @@ pub(super) async fn chmod(session: &FileSession, op: &Op) -> Result<Done, Fault>
         Place::Tree(files) => files.mode,
         _ => FILE_MODE,
     };
-    ended(session, op, directory.set_mode(take_name(session, op)?, mode).await)
+    single(session, op, RpcKind::SysChmod, directory.set_mode(take_name(session, op)?, mode)).await
 }
 
 pub(super) async fn truncate(session: &FileSession, op: &Op) -> Result<Done, Fault> {
@@ -72,7 +79,8 @@ pub(super) async fn truncate(session: &FileSession, op: &Op) -> Result<Done, Fau
         Some(file) => file,
         None => open_file(session, op, true).await?,
     };
-    file.set_len(op.len).await.map_err(|e| refused(session, op, &e))?;
+    let setting = step(session, op, RpcKind::SysFtruncate, file.set_len(op.len));
+    setting.await.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })
 }
 
@@ -80,12 +88,12 @@ pub(super) async fn rename(session: &FileSession, op: &Op) -> Result<Done, Fault
     let (directory, cache) = directory(session)?;
     cache.forget(op.object);
     cache.forget(op.other);
-    ended(session, op, directory.rename(take_names(session, op)?).await)
+    single(session, op, RpcKind::SysRename, directory.rename(take_names(session, op)?)).await
 }
 
 pub(super) async fn link(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    ended(session, op, directory.link(take_names(session, op)?).await)
+    single(session, op, RpcKind::SysLink, directory.link(take_names(session, op)?)).await
 }
 
 pub(super) async fn symlink(session: &FileSession, op: &Op) -> Result<Done, Fault> {
@@ -94,33 +102,34 @@ pub(super) async fn symlink(session: &FileSession, op: &Op) -> Result<Done, Faul
     // A link's text is relative to the link's own directory.
     if let Place::Tree(files) = &session.config.place {
         files.write_path(TreeFile::of(op.other), &mut names, SECOND_NAME_AT, true)?;
-        return ended(session, op, directory.symlink(names).await);
+        return single(session, op, RpcKind::SysSymlink, directory.symlink(names)).await;
     }
     let (up, tree) = ([*b"../"; MAX_DEPTH as usize], &session.config.tree);
     put_second(&mut names, up[..tree.depth() as usize].as_flattened(), tree, op.other);
-    ended(session, op, directory.symlink(names).await)
+    single(session, op, RpcKind::SysSymlink, directory.symlink(names)).await
 }
 
 pub(super) async fn readlink(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    ended(session, op, directory.read_link(take_name(session, op)?).await)
+    single(session, op, RpcKind::SysReadlink, directory.read_link(take_name(session, op)?)).await
 }
 
 pub(super) async fn mkdir(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    ended(session, op, directory.make_directory(take_name(session, op)?).await)
+    single(session, op, RpcKind::SysMkdir, directory.make_directory(take_name(session, op)?)).await
 }
 
 pub(super) async fn rmdir(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    ended(session, op, directory.remove_directory(take_name(session, op)?).await)
+    single(session, op, RpcKind::SysRmdir, directory.remove_directory(take_name(session, op)?)).await
 }
 
 /// Opens the file for reading and writing. The lane keeps the descriptor until it closes it or opens another file.
 pub(super) async fn open(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
     let options = FileOptions { write: true, ..options(session) };
-    let (opened, name) = directory.open_descriptor(take_name(session, op)?, options).await;
+    let opening = directory.open_descriptor(take_name(session, op)?, options);
+    let (opened, name) = step(session, op, RpcKind::SysOpen, opening).await;
     let lane = &session.lanes[op.lane as usize];
     lane.name.set(Some(name));
     lane.descriptor.set(Some(opened.map_err(|e| refused(session, op, &e))?));
@@ -131,6 +140,7 @@ pub(super) async fn close(session: &FileSession, op: &Op) -> Result<Done, Fault>
     let Some(descriptor) = session.lanes[op.lane as usize].descriptor.take() else {
         return Err(Fault::new(ErrorKind::Rejected, "the lane has no open file"));
     };
-    session.reactor.close(descriptor).await.map_err(|e| refused(session, op, &e))?;
+    let closing = step(session, op, RpcKind::SysClose, session.reactor.close(descriptor));
+    closing.await.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })
 }

@@ -37,6 +37,7 @@ mod names;
 mod operation;
 mod session;
 pub(crate) mod signatures;
+mod steps;
 mod tree_files;
 mod xattr;
 

@@ -3,13 +3,14 @@
 use std::io;
 
 use content::TreeFile;
-use metrics::ErrorKind;
+use metrics::{ErrorKind, RpcKind};
 use reactor::{Buffer, File, FileOptions, Space};
 
 use super::config::{Fallocate, Place};
 use super::errors::{advice, kind_of};
 use super::names::write_path;
 use super::session::{FileSession, Opened, device_file};
+use super::steps::step;
 use super::tree_files::first_name;
 use super::{devices, errors};
 use crate::{CommitKind, Done, Op};
@@ -122,7 +123,8 @@ pub(super) async fn open_by_name(
     let Opened::Directory { directory, .. } = &session.opened else {
         return Err(Fault::new(ErrorKind::Rejected, "a device has no files to open"));
     };
-    let (file, name) = directory.open_file(take_name(session, op)?, options).await;
+    let opening = directory.open_file(take_name(session, op)?, options);
+    let (file, name) = step(session, op, RpcKind::SysOpen, opening).await;
     session.lanes[op.lane as usize].name.set(Some(name));
     file.map_err(|e| refused(session, op, &e))
 }
@@ -183,11 +185,12 @@ pub(super) fn take_name(session: &FileSession, op: &Op) -> Result<Buffer, Fault>
 pub(super) async fn read(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     check_range(session, op)?;
     let file = file_of!(session, op, false);
-    read_range(session, op, &file).await
+    read_range::<false>(session, op, &file).await
 }
 
+/// Reads the operation's range. `STEPS`: the calls are parts of a longer operation, and counted.
 #[inline]
-async fn read_range(session: &FileSession, op: &Op, file: &File) -> Result<Done, Fault> {
+async fn read_range<const STEPS: bool>(session: &FileSession, op: &Op, file: &File) -> Result<Done, Fault> {
     // A checksum over the whole block cannot be verified piecewise.
     let longest = if session.verify && session.payload.whole_blocks() { op.len } else { piece_max(session) };
     let (mut done, mut buffer) = (Done::default(), session.buffers.take(op.len.min(longest) as usize));
@@ -198,7 +201,11 @@ async fn read_range(session: &FileSession, op: &Op, file: &File) -> Result<Done,
         while filled < piece && result.is_ok() {
             let at = op.offset + done.bytes + filled as u64;
             let read;
-            (read, buffer) = file.read_at(buffer, filled..piece, at).await;
+            (read, buffer) = if STEPS {
+                step(session, op, RpcKind::SysRead, file.read_at(buffer, filled..piece, at)).await
+            } else {
+                file.read_at(buffer, filled..piece, at).await
+            };
             done.rpcs += 1;
             match read {
                 Ok(0) => result = Err(ends_early(at)),
@@ -219,11 +226,16 @@ async fn read_range(session: &FileSession, op: &Op, file: &File) -> Result<Done,
 pub(super) async fn write(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     check_range(session, op)?;
     let file = file_of!(session, op, true);
-    write_range(session, op, &file).await
+    write_range::<false>(session, op, &file).await
 }
 
+/// Writes the operation's range. `STEPS`: the calls are parts of a longer operation, and counted.
 #[inline]
-pub(super) async fn write_range(session: &FileSession, op: &Op, file: &File) -> Result<Done, Fault> {
+pub(super) async fn write_range<const STEPS: bool>(
+    session: &FileSession,
+    op: &Op,
+    file: &File,
+) -> Result<Done, Fault> {
     let longest = piece_max(session);
     let of_file;
     let content = match &session.config.place {
@@ -242,7 +254,11 @@ pub(super) async fn write_range(session: &FileSession, op: &Op, file: &File) -> 
         while written < piece && result.is_ok() {
             let at = op.offset + done.bytes + written as u64;
             let wrote;
-            (wrote, buffer) = file.write_at(buffer, written..piece, at).await;
+            (wrote, buffer) = if STEPS {
+                step(session, op, RpcKind::SysWrite, file.write_at(buffer, written..piece, at)).await
+            } else {
+                file.write_at(buffer, written..piece, at).await
+            };
             done.rpcs += 1;
             match wrote {
                 Ok(0) => {
@@ -292,7 +308,7 @@ pub(super) async fn create(session: &FileSession, op: &Op) -> Result<Done, Fault
 pub(super) async fn write_file(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     check_range(session, op)?;
     let (file, rpcs) = create_file(session, op).await?;
-    let mut done = write_range(session, op, &file).await?;
+    let mut done = write_range::<true>(session, op, &file).await?;
     done.rpcs += rpcs;
     finish_file(session, op, file, done).await
 }
@@ -301,7 +317,7 @@ pub(super) async fn write_file(session: &FileSession, op: &Op) -> Result<Done, F
 pub(super) async fn read_file(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     check_range(session, op)?;
     let file = open_existing(session, op, options(session)).await?;
-    let mut done = read_range(session, op, &file).await?;
+    let mut done = read_range::<true>(session, op, &file).await?;
     done.rpcs += 1;
     finish_file(session, op, file, done).await
 }
@@ -311,7 +327,7 @@ pub(super) async fn overwrite(session: &FileSession, op: &Op, truncate: bool) ->
     check_range(session, op)?;
     let options = FileOptions { write: true, truncate, ..options(session) };
     let file = open_existing(session, op, options).await?;
-    let mut done = write_range(session, op, &file).await?;
+    let mut done = write_range::<true>(session, op, &file).await?;
     done.rpcs += 1;
     finish_file(session, op, file, done).await
 }
@@ -324,12 +340,18 @@ pub(super) async fn finish_file(
     mut done: Done,
 ) -> Result<Done, Fault> {
     if op.durable {
-        file.sync(session.config.fdatasync).await.map_err(|e| refused(session, op, &e))?;
+        let data_only = session.config.fdatasync;
+        let synced = step(session, op, sync_call(data_only), file.sync(data_only)).await;
+        synced.map_err(|e| refused(session, op, &e))?;
         done.rpcs += 1;
     }
-    file.close().await.map_err(|e| refused(session, op, &e))?;
+    step(session, op, RpcKind::SysClose, file.close()).await.map_err(|e| refused(session, op, &e))?;
     done.rpcs += 1;
     Ok(done)
+}
+
+const fn sync_call(data_only: bool) -> RpcKind {
+    if data_only { RpcKind::SysFdatasync } else { RpcKind::SysFsync }
 }
 
 /// Creates the file, which must be new, and reserves its space if asked; returns the number of system calls.
@@ -345,11 +367,12 @@ async fn create_file(session: &FileSession, op: &Op) -> Result<(File, u32), Faul
     };
     let mut rpcs = 1;
     if let Some(space) = space {
-        let mut result = file.allocate(space, 0, bytes).await;
+        let mut result = step(session, op, RpcKind::SysFallocate, file.allocate(space, 0, bytes)).await;
         rpcs += 1;
         if space == Space::Zero && result.as_ref().is_err_and(|e| e.raw_os_error() == Some(libc::EOPNOTSUPP))
         {
-            result = file.allocate(Space::Reserve, 0, bytes).await;
+            let reserving = file.allocate(Space::Reserve, 0, bytes);
+            result = step(session, op, RpcKind::SysFallocate, reserving).await;
             rpcs += 1;
         }
         result.map_err(|e| {
@@ -365,11 +388,17 @@ pub(super) async fn commit(session: &FileSession, op: &Op) -> Result<Done, Fault
     // for writing.
     let write = matches!(&session.opened, Opened::Device { writing, .. } if writing.borrow().is_some());
     let file = file_of!(session, op, write);
+    let data_only = match op.commit {
+        CommitKind::Usual => session.config.fdatasync,
+        CommitKind::Data => true,
+        CommitKind::Full | CommitKind::Range(_) => false,
+    };
     let done = match op.commit {
-        CommitKind::Usual => file.sync(session.config.fdatasync).await,
-        CommitKind::Full => file.sync(false).await,
-        CommitKind::Data => file.sync(true).await,
-        CommitKind::Range(flags) => file.sync_range(op.offset, 0, flags.into()).await,
+        CommitKind::Range(flags) => {
+            let syncing = file.sync_range(op.offset, 0, flags.into());
+            step(session, op, RpcKind::SysSyncFileRange, syncing).await
+        }
+        _ => step(session, op, sync_call(data_only), file.sync(data_only)).await,
     };
     done.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })
@@ -377,12 +406,14 @@ pub(super) async fn commit(session: &FileSession, op: &Op) -> Result<Done, Fault
 
 pub(super) async fn stat(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     if let Opened::Directory { directory, .. } = &session.opened {
-        let (size, name) = directory.size_of(take_name(session, op)?).await;
+        let asking = directory.size_of(take_name(session, op)?);
+        let (size, name) = step(session, op, RpcKind::SysStat, asking).await;
         session.lanes[op.lane as usize].name.set(Some(name));
         size.map_err(|e| refused(session, op, &e))?;
     } else {
         let file = file_of!(session, op, false);
-        rustix::fs::fstat(&file).map_err(|e| refused(session, op, &e.into()))?;
+        let asking = async { rustix::fs::fstat(&file).map_err(io::Error::from) };
+        step(session, op, RpcKind::SysStat, asking).await.map_err(|e| refused(session, op, &e))?;
         session.reactor.yield_now().await;
     }
     Ok(Done { rpcs: 1, ..Done::default() })
@@ -393,7 +424,8 @@ pub(super) async fn remove(session: &FileSession, op: &Op) -> Result<Done, Fault
         return Err(Fault::new(ErrorKind::Rejected, "a device is not removed"));
     };
     cache.forget(op.object);
-    let (removed, name) = directory.remove(take_name(session, op)?).await;
+    let removing = directory.remove(take_name(session, op)?);
+    let (removed, name) = step(session, op, RpcKind::SysUnlink, removing).await;
     session.lanes[op.lane as usize].name.set(Some(name));
     removed.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })
@@ -402,12 +434,15 @@ pub(super) async fn remove(session: &FileSession, op: &Op) -> Result<Done, Fault
 pub(super) async fn trim(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     check_range(session, op)?;
     let file = file_of!(session, op, true);
-    let result = match (&session.opened, &session.config.place) {
-        (Opened::Device { block: true, .. }, Place::Device(_)) => {
-            file.discard_blocks(op.offset, op.len).await
-        }
-        (_, Place::Named(_)) if devices::is_block(&file) => file.discard_blocks(op.offset, op.len).await,
-        _ => file.allocate(Space::Punch, op.offset, op.len).await,
+    let blocks = match (&session.opened, &session.config.place) {
+        (Opened::Device { block, .. }, Place::Device(_)) => *block,
+        (_, Place::Named(_)) => devices::is_block(&file),
+        _ => false,
+    };
+    let result = if blocks {
+        step(session, op, RpcKind::SysDiscard, file.discard_blocks(op.offset, op.len)).await
+    } else {
+        step(session, op, RpcKind::SysFallocate, file.allocate(Space::Punch, op.offset, op.len)).await
     };
     result.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })

@@ -16,6 +16,7 @@ use super::cache::Cache;
 use super::config::{FileConfig, Place};
 use super::errors::{kind_of, words};
 use super::operation::{self, Fault};
+use super::steps::Steps;
 use super::{FileDriver, devices, facts, list, metadata, named, tree_files, xattr};
 use crate::deadlines::TimeLimits;
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
@@ -31,12 +32,12 @@ pub(super) enum Opened {
 pub(super) struct Lane {
     /// The buffer for file names.
     pub(super) name: Cell<Option<Buffer>>,
-    /// The calls of its last operation, if that listed a directory.
-    pub(super) listed: Cell<Option<ProcedureStats>>,
     /// The leaf of the tree that it lists next.
     pub(super) leaf: Cell<u32>,
     /// What it has opened and not closed yet.
     pub(super) descriptor: Cell<Option<OwnedFd>>,
+    /// The system calls of its operation.
+    pub(super) steps: Steps,
 }
 
 /// One worker's side of a directory or device.
@@ -190,7 +191,6 @@ impl Session for FileSession {
             let text = format!("lane {} of a session with {} lanes", op.lane, self.lanes.len());
             return Err(OpError::new(ErrorKind::Local, text));
         }
-        self.lanes[op.lane as usize].listed.set(None);
         // Pinned where it is created: moving it would copy it whole.
         let running = pin!(self.run(op));
         match self.limits.wait(op.lane, running).await {
@@ -203,15 +203,15 @@ impl Session for FileSession {
         }
     }
 
-    #[inline]
-    fn visit_procedures(&self, lane: u32, mut visit: impl FnMut(&ProcedureStats)) {
-        if let Some(listed) = self.lanes.get(lane as usize).and_then(|lane| lane.listed.get()) {
-            visit(&listed);
-        }
-    }
-
     fn facts(&self) -> SessionFacts {
         SessionFacts::default()
+    }
+
+    #[inline]
+    fn visit_procedures(&self, lane: u32, visit: impl FnMut(&ProcedureStats)) {
+        if let Some(lane) = self.lanes.get(lane as usize) {
+            lane.steps.visit(visit);
+        }
     }
 }
 

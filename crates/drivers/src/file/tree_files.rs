@@ -6,13 +6,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use content::{FileTree, TreeFile, TreeRole};
-use metrics::ErrorKind;
+use metrics::{ErrorKind, RpcKind};
 use reactor::{Buffer, Directory, FileOptions};
 
 use super::list::entries;
 use super::named::Text;
 use super::operation::{Fault, finish_file, open_by_name, options, refused, take_buffer, write_range};
 use super::session::{FileSession, Opened};
+use super::steps::step;
 use crate::{Done, Op};
 
 /// Maximum path length in bytes; the rest of the name buffer has other uses.
@@ -102,11 +103,12 @@ fn give_back<T>(session: &FileSession, op: &Op, (result, name): (io::Result<T>, 
 /// Appends to a file at its end.
 pub(super) async fn append(session: &FileSession, op: &Op, files: &TreeFiles) -> Result<Done, Fault> {
     let name = named(session, files, op, TreeFile::of(op.object))?;
-    let size = give_back(session, op, directory(session)?.size_of(name).await);
+    let asking = directory(session)?.size_of(name);
+    let size = give_back(session, op, step(session, op, RpcKind::SysStat, asking).await);
     let offset = size.map_err(|e| refused(session, op, &e))?;
     let at_end = Op { offset, ..*op };
     let file = open_by_name(session, op, FileOptions { write: true, ..options(session) }).await?;
-    let mut done = write_range(session, &at_end, &file).await?;
+    let mut done = write_range::<true>(session, &at_end, &file).await?;
     done.rpcs += 2;
     finish_file(session, op, file, done).await
 }
@@ -120,8 +122,10 @@ pub(super) async fn clean_up(session: &FileSession, op: &Op, files: &TreeFiles) 
     {
         let name = named(session, files, op, TreeFile { role, ..of })?;
         let removed = match role {
-            TreeRole::Directory => directory.remove_directory(name).await,
-            _ => directory.remove(name).await,
+            TreeRole::Directory => {
+                step(session, op, RpcKind::SysRmdir, directory.remove_directory(name)).await
+            }
+            _ => step(session, op, RpcKind::SysUnlink, directory.remove(name)).await,
         };
         rpcs += 1;
         match give_back(session, op, removed) {
@@ -141,7 +145,8 @@ pub(super) async fn list(session: &FileSession, op: &Op, files: &TreeFiles) -> R
     let mut name = take_buffer(session, op);
     let of = TreeFile::of(op.object);
     files.write(&mut name, 0, false, |text| files.tree.write_directory(of, files.files, text))?;
-    let listing = give_back(session, op, directory.open_file(name, FileOptions::default()).await);
+    let opening = directory.open_file(name, FileOptions::default());
+    let listing = give_back(session, op, step(session, op, RpcKind::SysOpen, opening).await);
     let listing = listing.map_err(|e| refused(session, op, &e))?;
     let (names, rpcs) = entries(session, op, listing, start_ns).await?;
     if names < op.len {
@@ -194,7 +199,8 @@ pub(super) async fn set_attributes(session: &FileSession, op: &Op, files: &TreeF
     let mut result = Ok(());
     for (attribute, name) in NAMES.iter().enumerate().take(files.attributes as usize) {
         put_value(op.object, attribute, &mut buffer[..len]);
-        (result, buffer) = file.set_xattr(name, buffer, len).await;
+        let setting = file.set_xattr(name, buffer, len);
+        (result, buffer) = step(session, op, RpcKind::SysSetxattr, setting).await;
         if result.is_err() {
             break;
         }
@@ -212,7 +218,7 @@ pub(super) async fn get_attributes(session: &FileSession, op: &Op, files: &TreeF
     let expected = &mut expected[..files.attribute_bytes as usize];
     for (attribute, name) in NAMES.iter().enumerate().take(files.attributes as usize) {
         let read;
-        (read, buffer) = file.xattr(name, buffer).await;
+        (read, buffer) = step(session, op, RpcKind::SysGetxattr, file.xattr(name, buffer)).await;
         put_value(op.object, attribute, expected);
         result = match read {
             Ok(len) if buffer.get(..len) == Some(&*expected) => Ok(()),

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use metrics::ErrorKind;
+use metrics::{ErrorKind, RpcKind};
 use reactor::{Buffer, File};
 use rustix::fs::{CWD, Mode, OFlags, XattrFlags, fremovexattr, fsetxattr, openat};
 use rustix::io::Errno;
@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use super::names::{MARK, NAME_LEN, name_of};
 use super::operation::{Fault, open_file, opened, refused, take_name};
 use super::session::FileSession;
+use super::steps::step;
 use super::{FileDriver, Place};
 use crate::{Done, DriverError, Op};
 
@@ -43,7 +44,8 @@ pub(super) async fn set(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (file, mut value) = file_and_name(session, op).await?;
     value[..NAME_LEN].copy_from_slice(&name_of(op.content()));
     value[NAME_LEN..VALUE_LEN].copy_from_slice(&name_of(session.reactor.now()));
-    let (set, value) = file.set_xattr(ATTRIBUTE, value, VALUE_LEN).await;
+    let setting = file.set_xattr(ATTRIBUTE, value, VALUE_LEN);
+    let (set, value) = step(session, op, RpcKind::SysSetxattr, setting).await;
     give_back(session, op, value);
     set.map_err(|e| refused(session, op, &e))?;
     Ok(DONE)
@@ -52,7 +54,8 @@ pub(super) async fn set(session: &FileSession, op: &Op) -> Result<Done, Fault> {
 /// Succeeds if the attribute is not set yet, or names the object.
 pub(super) async fn get(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (file, buffer) = file_and_name(session, op).await?;
-    let (read, value) = file.xattr(ATTRIBUTE, buffer).await;
+    let reading = file.xattr(ATTRIBUTE, buffer);
+    let (read, value) = step(session, op, RpcKind::SysGetxattr, reading).await;
     let ours = read.as_ref().is_ok_and(|len| *len == VALUE_LEN && value[..NAME_LEN] == name_of(op.content()));
     give_back(session, op, value);
     match read {

@@ -7,4 +7,5 @@ mod guard;
 mod manage;
 mod named;
 mod operations;
+mod steps;
 mod support;

@@ -9,8 +9,18 @@ use super::matching::{MatchedPoint, RepeatedPoint};
 /// Smallest difference that is listed, in calls per operation: retransmits and a few lookups make small ones.
 const SMALLEST: f64 = 0.05;
 
-/// Calls per operation, the mean over a point's repetitions, by what made them and procedure.
-type Calls = BTreeMap<(String, String), f64>;
+/// Calls per operation, the mean over a point's repetitions.
+type Calls = BTreeMap<By, f64>;
+
+/// What calls are counted by.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct By {
+    /// What made them.
+    op: String,
+    /// They are system calls.
+    system: bool,
+    procedure: String,
+}
 
 /// One line for each procedure whose calls per operation differ, the largest difference first.
 pub fn changed(points: &[MatchedPoint<'_>]) -> Vec<String> {
@@ -31,9 +41,9 @@ fn differing(cell: &str, (a, b): (&Calls, &Calls), lines: &mut Vec<(f64, String)
         let (before, now) = (of(a), of(b));
         // What only one run did has no procedures in the other, nor has a run of another protocol, or of a version
         // that did not count them.
-        let done = |calls: &Calls| calls.keys().any(|(op, _)| *op == key.0);
+        let done = |calls: &Calls| calls.keys().any(|by| by.op == key.op && by.system == key.system);
         if (now - before).abs() >= SMALLEST && done(a) && done(b) {
-            let (op, procedure) = key;
+            let By { op, procedure, .. } = key;
             let text = format!("{cell}: {op} takes {now:.2} {procedure} instead of {before:.2}");
             lines.push(((now - before).abs(), text));
         }
@@ -46,7 +56,8 @@ fn calls(point: &RepeatedPoint<'_>) -> Calls {
     for summary in point.results.iter().flat_map(|result| &result.ops) {
         let Some(op) = summary.op else { continue };
         for procedure in &summary.procedures {
-            let key = (op.name().to_owned(), procedure.procedure.name().to_owned());
+            let (system, name) = (procedure.procedure.is_system_call(), procedure.procedure.name());
+            let key = By { op: op.name().to_owned(), system, procedure: name.to_owned() };
             *sums.entry(key).or_default() += procedure.calls_per_op * share;
         }
     }
@@ -65,7 +76,8 @@ fn server_calls(point: &RepeatedPoint<'_>) -> Calls {
             CallCounter::Command => "by the command's count",
         };
         for calls in &counted.procedures {
-            let key = (format!("an operation {by}"), calls.procedure.clone());
+            let op = format!("an operation {by}");
+            let key = By { op, system: false, procedure: calls.procedure.clone() };
             *sums.entry(key).or_default() += calls.all.calls_per_op * share;
         }
     }

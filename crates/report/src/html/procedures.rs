@@ -1,4 +1,4 @@
-//! What operations cost on the wire: RPCs by procedure.
+//! What operations cost: RPCs by procedure, or system calls.
 
 use store::{CallFigures, CellResult};
 
@@ -7,7 +7,7 @@ use super::figure::Figures;
 use crate::figures::FigureUnit;
 use crate::op_name;
 
-/// One row per operation and procedure; empty if the protocol has no RPCs.
+/// One row per operation and procedure or system call; empty if the driver distinguishes none.
 pub fn table(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     let mut rows = Vec::new();
     for (n, op) in result.ops.iter().enumerate() {
@@ -27,8 +27,8 @@ pub fn table(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     }
     let what = result.ops.iter().flat_map(|op| &op.procedures).next();
     let what = what.map_or("RPCs", |calls| calls.procedure.plural());
-    let heads = ["operation", "procedure", "per operation", what, "errors", "mean", "max"];
-    details::table(&format!("{what} of the operations, by procedure"), &heads, &rows)
+    let heads = ["operation", "procedure or call", "per operation", what, "errors", "mean", "max"];
+    details::table(&format!("{what} of the operations"), &heads, &rows)
 }
 
 /// One row per operation that lists a directory or bucket.

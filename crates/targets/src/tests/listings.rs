@@ -54,7 +54,7 @@ fn a_directory_of_200_000_files_is_listed_in_full() {
     let memory = tempfile::tempdir_in("/dev/shm").unwrap_or(directory);
     let url = format!("file://{}", memory.path().display());
     let opened = open(&target(&url, &[]), &workload(&[(OpKind::List, 1.0)]), &options(&run)).unwrap();
-    let kinds = NAMES.map(|kind| (kind, RpcKind::Getdents64));
+    let kinds = NAMES.map(|kind| (kind, RpcKind::SysGetdents));
     lists(&opened, &kinds, FILES);
     opened.remove_all().unwrap();
 }

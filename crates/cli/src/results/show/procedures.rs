@@ -1,4 +1,4 @@
-//! What operations cost on the wire: RPCs by procedure.
+//! What operations cost: RPCs by procedure, or system calls.
 
 use store::{CallFigures, CellResult, OpSummary, ServerCalls};
 
@@ -7,7 +7,8 @@ use crate::results::words;
 /// Shares below this are left out of the short form: a handful of lookups among many operations.
 const NEGLIGIBLE: f64 = 0.005;
 
-/// One line, `RPCs: create = 1 CREATE, rename = 1 RENAME`; with `all` a table. Empty if the protocol has no RPCs.
+/// One line, `RPCs: create = 1 CREATE, rename = 1 RENAME`, or `System calls: stat = 1 stat`; with `all` a table. Empty if
+/// the driver distinguishes none.
 pub fn procedures(result: &CellResult, all: bool, width: usize) -> String {
     let ops: Vec<&OpSummary> = result.ops.iter().filter(|op| !op.procedures.is_empty()).collect();
     if ops.is_empty() {
