@@ -47,6 +47,7 @@ def all_cases(ours: Ours, manometer: Path, servers: Servers) -> list[Case]:
         *s3_cases(ours, servers),
         *iscsi_cases(manometer, servers),
         *tcp_cases(ours, servers),
+        *rados_cases(ours, servers),
     ]
 
 
@@ -241,4 +242,27 @@ def tcp_cases(ours: Ours, servers: Servers) -> list[Case]:
 
     return [
         case(name, streams, by) for name, streams in (("TCP 1 stream", 1), ("TCP 8 streams", 8)) for by in (False, True)
+    ]
+
+
+def rados_cases(ours: Ours, servers: Servers) -> list[Case]:
+    """16 in flight in a pool of two copies; both per client CPU-second and by the clock."""
+
+    def case(name: str, op: str, size: int, per_clock: bool) -> Case:
+        unit = "bytes" if size >= MIB else "ops"
+        return Case(
+            f"RADOS {name}, {'by the clock' if per_clock else 'per CPU-second'}",
+            unit,
+            "rados bench",
+            1,
+            lambda seconds: ours.rados(servers.rados(), op, size, 16, seconds, unit),
+            lambda seconds: jobs.rados_bench(servers.rados(), op, size, 16, seconds, unit),
+            per_clock,
+        )
+
+    return [
+        case(f"{what} {'4 MiB' if size >= MIB else '4 KiB'}", op, size, by)
+        for what, op in (("write", "put"), ("random read", "get"))
+        for size in (4 * MIB, 4096)
+        for by in (False, True)
     ]

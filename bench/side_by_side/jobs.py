@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import resource
 from pathlib import Path
 
 from .measure import Sample, client, output
-from .peers import FILE_MIB, HERE, MIB, own_directory
+from .peers import FILE_MIB, HERE, MIB, own_directory, rados_objects
+from .servers import Rados
 
 JOBS = HERE / "jobs"
 # Bytes of a block of the unit.
@@ -69,6 +71,29 @@ def iscsi_perf(url: str, op: str, size: int, depth: int, seconds: float, what: s
         raise RuntimeError(f"iscsi-perf has no average: {said[-300:]}")
     ops = int(found[-1]) * whole
     return Sample(ops if what == "ops" else ops * size, whole, busy, 0)
+
+
+def rados_bench(pool: Rados, op: str, size: int, depth: int, seconds: float, what: str) -> Sample:
+    """rados' own benchmark: it writes ever new objects, or reads some in random order."""
+    command = ["rados", f"--conf={pool.conf}", f"--pool={pool.name}"]
+    name = ["--run-name", f"bench-{os.getpid()}"]
+    write = [*name, "-t", str(depth), "-b", str(size), "--no-cleanup", "--format=json"]
+    whole = str(max(1, round(seconds)))
+    try:
+        if op == "put":
+            load, done = ["bench", whole, "write", *write], "total_writes_made"
+        else:
+            output([*command, "bench", "60", "write", *write, f"--max-objects={rados_objects(size)}"], seconds + 60)
+            load = ["bench", whole, "rand", *name, "-t", str(depth), "--no-verify", "--format=json"]
+            done = "total_reads_made"
+        before = cpu_seconds()
+        said = output([*command, *load], seconds)
+        busy = cpu_seconds() - before
+    finally:
+        output([*command, "cleanup", *name], seconds + 60)
+    document = json.loads(said[said.index("{") :])
+    ops = int(document[done])
+    return Sample(ops if what == "ops" else ops * size, float(document["total_time_run"]), busy, 0)
 
 
 def cpu_seconds() -> float:

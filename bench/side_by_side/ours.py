@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .measure import Sample, client, sample
-from .peers import FILE_MIB, memory_directory, objects, own_directory
-from .servers import S3, Nfs
+from .peers import FILE_MIB, memory_directory, objects, own_directory, rados_objects
+from .servers import S3, Nfs, Rados
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,13 @@ class Ours:
             f"--objects={objects(size)}",
         ]
         return self._run("s3", seconds, unit, [*where, *what], s3.keys)
+
+    def rados(self, pool: Rados, op: str, size: int, depth: int, seconds: float, unit: str) -> Sample:
+        """Puts of ever new objects, or gets of some in random order."""
+        where = [f"--conf={pool.conf}", f"--pool={pool.name}"]
+        count = rados_objects(size) if op == "get" else 1 << 20
+        what = [f"--op={op}", f"--size={size}", f"--lanes={depth}", f"--objects={count}"]
+        return self._run("rados", seconds, unit, [*where, *what])
 
     def tcp(self, port: int, streams: int, seconds: float) -> Sample:
         """Sends over some streams."""

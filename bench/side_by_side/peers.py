@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .measure import Sample, client, sample
+from .packages import PACKAGES, install
 from .presigned import object_of
 from .servers import S3, Nfs
 
@@ -22,14 +22,6 @@ FILE_MIB = 256
 FIO_FASTEST = ["--fixedbufs", "--registerfiles", "--nonvectored=1", "--norandommap", "--gtod_reduce=1"]
 # The bare loops, and the libraries that they link.
 BARE: dict[str, list[str]] = {"http": [], "nfs": ["-lnfs"], "file": ["-luring"], "names": []}
-PACKAGES = {
-    "fio": "fio",
-    "iperf3": "iperf3",
-    "tgtd": "tgt",
-    "iscsi-perf": "libiscsi-bin",
-    "/usr/include/nfsc/libnfs.h": "libnfs-dev",
-    "/usr/include/liburing.h": "liburing-dev",
-}
 
 
 def cache() -> Path:
@@ -41,13 +33,7 @@ def cache() -> Path:
 
 def prepare() -> None:
     """Installs the packages that are missing and builds the small clients."""
-    missing = [name for probe, name in PACKAGES.items() if not (shutil.which(probe) or Path(probe).is_file())]
-    if missing:
-        if os.geteuid() != 0:
-            raise SystemExit(f"bench: install {' '.join(missing)} first, or run as root")
-        subprocess.run(["apt-get", "update", "-qq"], check=True)
-        install = ["apt-get", "-o", "DPkg::Lock::Timeout=600", "install", "-y", "-qq", "--no-install-recommends"]
-        subprocess.run([*install, *missing], check=True, stdout=subprocess.DEVNULL)
+    install(PACKAGES)
     source = HERE / "peers" / "nfs" / "nfs_peer.c"
     subprocess.run(["cc", "-O2", "-o", str(nfs_peer()), str(source), "-lnfs"], check=True)
     for what, libraries in BARE.items():
@@ -164,6 +150,11 @@ def bare_file(op: str, size: int, depth: int, direct: bool, seconds: float, what
 def objects(size: int) -> int:
     """How many objects of a size each side cycles through."""
     return 16 if size >= 1 << 20 else 512
+
+
+def rados_objects(size: int) -> int:
+    """How many objects of a size are read in random order: several for each operation in flight."""
+    return 64 if size >= 1 << 20 else 512
 
 
 def iperf3(port: int, streams: int, seconds: float) -> Sample:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import socket
@@ -17,6 +18,7 @@ from email.message import Message
 from pathlib import Path
 
 from .measure import SERVER_CORE, core, on_core
+from .packages import CEPH, install
 
 # SIGKILL for the server when the benchmark ends, however it ends.
 DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
@@ -106,6 +108,14 @@ class S3:
 
 
 @dataclass(frozen=True)
+class Rados:
+    """A pool that both sides use."""
+
+    conf: Path
+    name: str
+
+
+@dataclass(frozen=True)
 class Servers:
     """All running servers."""
 
@@ -113,6 +123,8 @@ class Servers:
     s3: S3
     # The URL of a logical unit of tgtd's, a file of random bytes.
     iscsi_url: str
+    # A Ceph cluster starts when it is first asked for: its daemons would take time of the core from all other cases.
+    rados: Callable[[], Rados]
     tcp_port: int
     iperf3_port: int
 
@@ -133,6 +145,31 @@ def iscsi_target(directory: Path) -> Iterator[str]:
         move = ["taskset", "--all-tasks", "--cpu-list", "--pid", core(SERVER_CORE), str(tgt.child.pid)]
         subprocess.run(move, check=True, stdout=subprocess.DEVNULL)
         yield tgt.url()
+
+
+def ceph(directory: Path, stack: ExitStack) -> Callable[[], Rados]:
+    """Starts a Ceph cluster as the real-server tests do, on the server's core, with room for what a window writes."""
+
+    @functools.cache
+    def start() -> Rados:
+        install(CEPH)
+        sys.path.insert(0, str(LAB))
+        from lab.ceph import POOL, Cluster
+
+        # Daemons inherit the core.
+        cores = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {int(core(SERVER_CORE))})
+        try:
+            # What has started ends with a failure, and the next case tries again.
+            with ExitStack() as daemons:
+                place = Path(tempfile.mkdtemp(prefix="ceph-", dir=directory))
+                cluster = Cluster(place / "ceph", daemons, device_bytes=8 << 30)
+                stack.push(daemons.pop_all())
+        finally:
+            os.sched_setaffinity(0, cores)
+        return Rados(cluster.conf, POOL)
+
+    return start
 
 
 @contextmanager
@@ -167,9 +204,10 @@ def real_servers(lab: Path, versitygw: Path, bench: Path) -> Iterator[Servers]:
         command = [str(versitygw), f"--port=127.0.0.1:{port}", "--quiet", "posix", str(data)]
         stack.enter_context(listening(command, port, keys))
         unit = stack.enter_context(iscsi_target(directory / "iscsi"))
+        rados = ceph(directory, stack)
         tcp = stack.enter_context(tcp_receivers(bench))
         s3 = S3(port, "bench", "benchaccesskey", "benchsecretkey")
-        yield Servers(Nfs("/export", ganesha.nfs_port, ganesha.mount_port, v41=True), s3, unit, *tcp)
+        yield Servers(Nfs("/export", ganesha.nfs_port, ganesha.mount_port, v41=True), s3, unit, rados, *tcp)
 
 
 @contextmanager
@@ -185,9 +223,10 @@ def array(manometer: Path, bench: Path) -> Iterator[Servers]:
         keys = targets(facts["management_url"], facts["token"])
         data = facts["data"][0]
         unit = stack.enter_context(iscsi_target(Path(name) / "iscsi"))
+        rados = ceph(Path(name), stack)
         tcp = stack.enter_context(tcp_receivers(bench))
         s3 = S3(data["s3_port"], "bench", keys["name"], keys["secret_access_key"])
-        yield Servers(Nfs("/bench", data["nfs_port"], data["mount_port"]), s3, unit, *tcp)
+        yield Servers(Nfs("/bench", data["nfs_port"], data["mount_port"]), s3, unit, rados, *tcp)
 
 
 def targets(url: str, token: str) -> dict[str, str]:

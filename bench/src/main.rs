@@ -14,6 +14,7 @@ mod load;
 mod names;
 mod nfs;
 mod null;
+mod rados;
 mod s3;
 mod sim;
 mod tcp;
@@ -32,6 +33,8 @@ enum Command {
     Nfs(nfs::Args),
     /// S3 against a server.
     S3(s3::Args),
+    /// RADOS against a Ceph cluster.
+    Rados(rados::Args),
     /// Sends over TCP.
     TcpSend(tcp::SendArgs),
     /// Receives over TCP until killed; prints nothing.
@@ -54,6 +57,7 @@ fn run() -> Result<()> {
         Command::File(args) => file::run(&args),
         Command::Nfs(args) => nfs::run(&args),
         Command::S3(args) => s3::run(&args),
+        Command::Rados(args) => rados::run(&args),
         Command::TcpSend(args) => tcp::send(&args),
         Command::Sim(args) => return sim::run(&args),
         Command::TcpReceive(args) => return tcp::receive(&args),

@@ -36,6 +36,7 @@ mod paths;
 mod place;
 mod protocol;
 mod rados;
+mod rados_job;
 mod rados_place;
 mod removal;
 mod s3;

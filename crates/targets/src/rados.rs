@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use drivers::rados::{RadosConfig, RadosDriver};
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Count, Text};
-use experiment::{OptionHelp, TargetKind, Transport, UrlForm};
+use experiment::{Cell, Job, OptionHelp, TargetKind, Transport, UrlForm};
 use metrics::ErrorKind;
 use metrics::OpKind::{Append, Create, Delete, Get, List, Put, Read, Remove, Stat, Truncate, Write};
 use serde_json::Value;
 
+use super::engines::{self, JobEngines};
 use super::options::DIRECTORY;
 use super::paths::named;
 use super::place::{Entered, OwnPlace, PATIENCE};
 use super::rados_place::{self, RadosPlace};
 use super::{
-    FreeSpace, Look, OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError,
-    StageRunner, TargetError,
+    FreeSpace, LaidOut, Look, OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError,
+    StageRunner, TargetError, rados_job,
 };
 
 /// The protocol of `rados:`.
@@ -32,6 +33,12 @@ const OPTIONS: &[OptionHelp] = &[
         "the cluster's configuration file; it says where the user's keyring is",
     )
     .reading_file(),
+    OptionHelp::new(
+        "cluster",
+        Text,
+        "ceph",
+        "name of the cluster, which configuration files may refer to as $cluster",
+    ),
     OptionHelp::new("id", Text, "admin", "the user, without client."),
     OptionHelp::new("keyring", Text, "where the configuration says", "file with the user's key")
         .reading_file(),
@@ -65,6 +72,7 @@ static KIND: TargetKind = TargetKind {
     usual_file_bytes: 4 << 20,
     remote: true,
     own_place: true,
+    late_layout: true,
     transport: Transport::Network,
     ..TargetKind::new(
         "rados",
@@ -80,6 +88,10 @@ impl Protocol for Rados {
         &KIND
     }
 
+    fn engines(&self) -> JobEngines {
+        engines::rados::ENGINES
+    }
+
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
         Ok(Box::new(open(request)?))
     }
@@ -90,14 +102,14 @@ impl Protocol for Rados {
 }
 
 /// A pool.
-struct RadosTarget {
-    driver: RadosDriver,
+pub(super) struct RadosTarget {
+    pub(super) driver: RadosDriver,
     place: OwnPlace,
     patience: Patience,
 }
 
 fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
-    let OpenRequest { target, url, options: given, context, .. } = *request;
+    let OpenRequest { target, url, options: given, context, workload } = *request;
     let wrong = |problem: String| TargetError::Input(format!("target {}: {problem}", target.name));
     // A run's journal is read from other directories too.
     let file = |name: &str| -> Result<Option<PathBuf>, TargetError> {
@@ -120,18 +132,27 @@ fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
         None => context.secrets.variable("CEPH_CONF").map(PathBuf::from),
     };
     let kept = given.text("directory");
+    let job = workload.stream();
     let prefix = kept.map_or_else(|| context.place.object_name(), str::to_owned);
     let namespace = match (given.text("namespace"), kept) {
         (Some(namespace), _) => namespace.to_owned(),
         (None, Some(_)) => String::new(),
+        // A job's objects lie where the user put them.
+        (None, None) if job.is_some() => String::new(),
         // Listing it passes over the objects of others on the servers, not here.
         (None, None) => prefix.clone(),
     };
     let id = given.text("id").unwrap_or("admin").to_owned();
-    let entry =
-        RadosPlace { conf, monitors, id, keyring, pool: url.authority().to_owned(), namespace, prefix };
-    let config = RadosConfig { clients: given.number("clients").unwrap_or(1), ..entry.config() };
+    let pool = url.authority().to_owned();
+    let cluster = given.text("cluster").map(str::to_owned);
+    let entry = RadosPlace { cluster, conf, monitors, id, keyring, pool, namespace, prefix };
+    let config = RadosConfig {
+        clients: given.number("clients").unwrap_or(1),
+        named: job.map(|job| rados_job::names(job, workload.jobs)).unwrap_or_default(),
+        ..entry.config()
+    };
     let place = match kept {
+        _ if job.is_some() => OwnPlace::stays(&context.run),
         Some(_) => OwnPlace::stays(&context.run),
         None => context.own_place(&entry),
     };
@@ -258,7 +279,19 @@ impl OpenTarget for RadosTarget {
         Look { seen: format!("Ceph {version}{osds} answers"), space, ..Look::default() }
     }
 
+    fn lay_out_job(&self, job: &Job, cell: &Cell) -> Result<LaidOut, TargetError> {
+        self.lay_out(job, &cell.workload)
+    }
+
+    fn finish_files(&self, job: &Job, _laid_out: &LaidOut) -> Result<(), TargetError> {
+        self.remove_objects(job)
+    }
+
     fn prepare(&self) -> Result<Entered, TargetError> {
+        if !self.driver.config().named.is_empty() {
+            // A job's own objects are inspected when they are laid out.
+            return Ok(Entered::Existing);
+        }
         // A prefix needs no creation. Removal relies on listing objects, so whether they can be listed is checked before
         // there are any.
         let make = |announce: Announce<'_>| {
@@ -272,6 +305,9 @@ impl OpenTarget for RadosTarget {
     }
 
     fn adopt(&self) -> Result<(), TargetError> {
+        if !self.driver.config().named.is_empty() {
+            return Ok(());
+        }
         Ok(self.driver.adopt(self.patience.connect)?)
     }
 

@@ -14,6 +14,9 @@ use super::removal::{RemovalContext, RemoveLeftError};
 /// The prefix of our objects in a pool, with what is needed to reach it again; the key stays in its keyring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RadosPlace {
+    /// Name of the cluster, where given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
     /// The cluster's configuration file; `None` if it was in its usual place, or the monitors suffice.
     pub conf: Option<PathBuf>,
     /// Addresses of monitors, where given.
@@ -33,12 +36,13 @@ pub struct RadosPlace {
 impl RadosPlace {
     /// The configuration of a driver for it.
     pub(super) fn config(&self) -> RadosConfig {
+        let usual = RadosAccess::default();
         let access = RadosAccess {
+            cluster: self.cluster.clone().unwrap_or(usual.cluster),
             conf: self.conf.clone(),
             monitors: self.monitors.clone(),
             user: self.id.clone(),
             keyring: self.keyring.clone(),
-            ..RadosAccess::default()
         };
         RadosConfig {
             namespace: self.namespace.clone(),

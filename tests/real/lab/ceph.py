@@ -55,7 +55,7 @@ mgr initial modules =
 [osd]
 osd data = {directory}/osd.$id
 osd objectstore = memstore
-memstore device bytes = 1073741824
+memstore device bytes = {device_bytes}
 memstore page set = false
 osd class load list = *
 osd class default list = *
@@ -65,9 +65,9 @@ log file = {directory}/log/client.log
 
 
 class Cluster:
-    """A running cluster with one pool of two copies, `bench`, and its admin's keyring."""
+    """A running cluster with one pool of two copies, `bench`, and its admin's keyring; each OSD holds `device_bytes`."""
 
-    def __init__(self, directory: Path, stack: ExitStack, osds: int = 3) -> None:
+    def __init__(self, directory: Path, stack: ExitStack, osds: int = 3, device_bytes: int = 1 << 30) -> None:
         self.directory = directory
         self.conf = directory / "ceph.conf"
         keyring = directory / "keyring"
@@ -75,7 +75,14 @@ class Cluster:
             (directory / name).mkdir(parents=True)
         fsid, port, old_port = str(uuid.uuid4()), free_port(), free_port()
         self.conf.write_text(
-            CONFIGURATION.format(fsid=fsid, address=ADDRESS, port=port, old_port=old_port, directory=directory)
+            CONFIGURATION.format(
+                fsid=fsid,
+                address=ADDRESS,
+                port=port,
+                old_port=old_port,
+                directory=directory,
+                device_bytes=device_bytes,
+            )
         )
         self._env = os.environ | {"CEPH_CONF": str(self.conf)}
         every = [word for caps in ("mon", "osd", "mgr") for word in ("--cap", caps, "allow *")]

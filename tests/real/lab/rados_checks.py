@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -57,9 +58,31 @@ def pool(lab: Lab, report: Report) -> None:
             total = result(outcome)["total"]
             report.check(f"{load}: no errors", total["ok"] > 0 and total["failed"] == 0, total)
             report.equal(f"{load}: what is left", cluster.objects(), THEIRS)
+        jobs(cluster, manometer, report)
         killed(cluster, manometer, report)
         refused(cluster, manometer, report)
         full(cluster, manometer, report)
+
+
+def jobs(cluster: Cluster, manometer: Manometer, report: Report) -> None:
+    """Jobs of fio's engine: objects have the names and sizes that fio gives them, and fio reads what we wrote."""
+    flags = ["--ioengine=rados", f"--pool={POOL}", "--clientname=admin", f"--conf={cluster.conf}", "--bs=64k", "--iodepth=8"]
+    flags += ["--size=8m", "--output-format=json"]
+    write = ["--name=job", "--rw=randwrite", "--nrfiles=2", "--verify=crc32c", "--do_verify=1"]
+    outcome = manometer.start("fio", *flags, *write).finish(60)
+    report.equal("a job that writes and verifies: code", outcome.code, 0) or print(outcome.stderr[-2000:])
+    made = [("", "job.0.0"), ("", "job.0.1")]
+    report.equal("a job's objects", cluster.objects(), sorted([*THEIRS, *made]))
+    report.equal("the size of one, by rados stat", cluster.size("", "job.0.0"), 4 << 20)
+    read = ["--name=job", "--rw=read", "--nrfiles=2"]
+    theirs = json.loads(run(["fio", *flags, *read]))["jobs"][0]
+    report.equal("what fio reads of them", (theirs["read"]["io_bytes"], theirs["error"]), (8 << 20, 0))
+    outcome = manometer.start("fio", *flags, *read, "--allow_file_create=0", "--unlink=1").finish(60)
+    ours = json.loads(outcome.stdout)["jobs"][0]
+    report.equal("what we read of them", (outcome.code, ours["read"]["io_bytes"]), (0, 8 << 20))
+    report.equal("unlink removes them", cluster.objects(), THEIRS)
+    outcome = manometer.start("fio", *flags, "--name=job", "--rw=write", "--pool=nothing").finish(60)
+    report.contains("a wrong pool in a job", outcome.stderr, ["no pool nothing"])
 
 
 def killed(cluster: Cluster, manometer: Manometer, report: Report) -> None:

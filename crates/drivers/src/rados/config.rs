@@ -1,5 +1,6 @@
 //! Configuration of a RADOS target.
 
+use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::path::PathBuf;
 
@@ -21,6 +22,9 @@ pub struct RadosConfig {
     pub namespace: String,
     /// Prefix of our objects' names, followed by a dot and the object's number.
     pub prefix: String,
+    /// Objects that the user named, by number, each with 1 to [`MAX_NAME_BYTES`] bytes and none of them 0; where there are
+    /// any, the prefix is not used.
+    pub named: BTreeMap<u64, String>,
     /// Instances of librados that all workers share, at least 1.
     pub clients: u32,
     /// The file of librados, if not the system's.
@@ -62,6 +66,7 @@ impl RadosConfig {
             pool: pool.into(),
             namespace: String::new(),
             prefix: prefix.into(),
+            named: BTreeMap::new(),
             clients: 1,
             library: None,
         }
@@ -70,6 +75,11 @@ impl RadosConfig {
     /// The name of the object with this number.
     pub(super) fn name(&self, number: u64) -> ObjectName {
         let mut name = ObjectName { bytes: [0; MAX_NAME_BYTES + 1] };
+        if !self.named.is_empty() {
+            let given = self.named.get(&number).map_or(&[][..], |given| given.as_bytes());
+            name.bytes[..given.len()].copy_from_slice(given);
+            return name;
+        }
         let (prefix, rest) = name.bytes.split_at_mut(self.prefix.len());
         prefix.copy_from_slice(self.prefix.as_bytes());
         rest[0] = b'.';
@@ -127,6 +137,8 @@ mod tests {
         {
             assert_eq!(config.number(name.as_bytes()), None, "{name}");
         }
+        let named = RadosConfig { named: BTreeMap::from([(2, "theirs/a".to_owned())]), ..config };
+        assert_eq!(named.name(2).text(), "theirs/a");
         let long = RadosConfig::new(RadosAccess::default(), "pool", "x".repeat(MAX_PREFIX_BYTES));
         assert_eq!(long.name(u64::MAX).text().len(), MAX_NAME_BYTES);
     }

@@ -1,6 +1,7 @@
 //! Work around a load, with blocking calls: what the cluster says about the pool, and our objects listed, inspected
 //! and removed.
 
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 use std::sync::Arc;
@@ -63,21 +64,8 @@ impl RadosDriver {
         self.control(limit, |control| {
             let mut removed = 0;
             control.pages(|numbers| {
-                control.all(
-                    numbers,
-                    |oid, completion, _| {
-                        // SAFETY: librados copies the name.
-                        unsafe { (control.pool.api.rados_aio_remove)(control.pool.handle, oid, completion) }
-                    },
-                    |_, code, _| match code {
-                        code if code == -libc::ENOENT => Ok(()),
-                        code if code < 0 => Err(Failure::of(code)),
-                        _ => {
-                            removed += 1;
-                            Ok(())
-                        }
-                    },
-                )
+                removed += control.remove(numbers)?;
+                Ok(())
             })?;
             Ok(removed)
         })
@@ -91,32 +79,33 @@ impl RadosDriver {
     pub fn list(&self, limit: Duration, each: &mut dyn FnMut(u64, u64)) -> Result<(), DriverError> {
         self.control(limit, |control| {
             control.pages(|numbers| {
-                control.all(
-                    numbers,
-                    |oid, completion, stat| {
-                        let (size, modified_s) = (&raw mut stat.0, &raw mut stat.1);
-                        // SAFETY: librados copies the name; what it writes to lives until the operation is complete.
-                        unsafe {
-                            (control.pool.api.rados_aio_stat)(
-                                control.pool.handle,
-                                oid,
-                                completion,
-                                size,
-                                modified_s,
-                            )
-                        }
-                    },
-                    |number, code, stat| match code {
-                        code if code == -libc::ENOENT => Ok(()),
-                        code if code < 0 => Err(Failure::of(code)),
-                        _ => {
-                            each(number, stat.0);
-                            Ok(())
-                        }
-                    },
-                )
+                control.stat(numbers, |number, size| size.into_iter().for_each(|size| each(number, size)))
             })
         })
+    }
+
+    /// The sizes in bytes of the objects with these numbers; `None` for those that do not exist. No single answer may take
+    /// longer than `limit`. Blocks.
+    ///
+    /// # Errors
+    /// As [`Self::ask`]; an object cannot be inspected.
+    pub fn sizes(&self, numbers: &[u64], limit: Duration) -> Result<BTreeMap<u64, Option<u64>>, DriverError> {
+        let mut sizes = BTreeMap::new();
+        self.control(limit, |control| {
+            control.stat(numbers, |number, size| {
+                sizes.insert(number, size);
+            })
+        })?;
+        Ok(sizes)
+    }
+
+    /// Removes the objects with these numbers; those that do not exist count as removed. No single answer may take longer
+    /// than `limit`. Blocks.
+    ///
+    /// # Errors
+    /// As [`Self::ask`]; the first that could not be removed.
+    pub fn remove(&self, numbers: &[u64], limit: Duration) -> Result<(), DriverError> {
+        self.control(limit, |control| control.remove(numbers).map(drop))
     }
 
     /// The first `most` bytes of the object with this number, or all of a shorter one. No single answer may take longer
@@ -177,6 +166,48 @@ impl Control<'_> {
             each(&numbers)?;
         }
         Ok(())
+    }
+
+    /// Removes these objects and returns how many there were.
+    fn remove(&self, numbers: &[u64]) -> Result<u64, Failure> {
+        let mut removed = 0;
+        self.all(
+            numbers,
+            |oid, completion, _| {
+                // SAFETY: librados copies the name.
+                unsafe { (self.pool.api.rados_aio_remove)(self.pool.handle, oid, completion) }
+            },
+            |_, code, _| match code {
+                code if code == -libc::ENOENT => Ok(()),
+                code if code < 0 => Err(Failure::of(code)),
+                _ => {
+                    removed += 1;
+                    Ok(())
+                }
+            },
+        )?;
+        Ok(removed)
+    }
+
+    /// Calls `each` with the numbers and sizes of these objects; without a size if there is no such object.
+    fn stat(&self, numbers: &[u64], mut each: impl FnMut(u64, Option<u64>)) -> Result<(), Failure> {
+        let api = self.pool.api;
+        self.all(
+            numbers,
+            |oid, completion, stat| {
+                let (size, modified_s) = (&raw mut stat.0, &raw mut stat.1);
+                // SAFETY: librados copies the name; what it writes to lives until the operation is complete.
+                unsafe { (api.rados_aio_stat)(self.pool.handle, oid, completion, size, modified_s) }
+            },
+            |number, code, stat| {
+                match code {
+                    code if code == -libc::ENOENT => each(number, None),
+                    code if code < 0 => return Err(Failure::of(code)),
+                    _ => each(number, Some(stat.0)),
+                }
+                Ok(())
+            },
+        )
     }
 
     /// Performs an operation on each of these objects, several at a time, and hands each result to `ended`: the number, the

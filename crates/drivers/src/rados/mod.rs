@@ -15,7 +15,7 @@ mod listing;
 mod manage;
 mod session;
 
-pub use config::{MAX_PREFIX_BYTES, RadosAccess, RadosConfig};
+pub use config::{MAX_NAME_BYTES, MAX_PREFIX_BYTES, RadosAccess, RadosConfig};
 pub use session::RadosSession;
 
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl RadosDriver {
     /// Checks the configuration. Loads nothing, and connects nowhere.
     ///
     /// # Errors
-    /// The prefix cannot begin an object's name.
+    /// The prefix cannot begin an object's name, or a name cannot be one.
     pub fn new(config: RadosConfig) -> Result<Self, DriverError> {
         let prefix = &config.prefix;
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -45,6 +45,10 @@ impl RadosDriver {
             let detail = format!(
                 "name prefix \"{prefix}\": write 1 to {MAX_PREFIX_BYTES} letters, digits, hyphens, underscores and dots"
             );
+            return Err(DriverError::new(ErrorKind::Rejected, detail));
+        }
+        if let Some(name) = config.named.values().find(|name| !can_be_named(name)) {
+            let detail = format!("object name \"{name}\": write 1 to {MAX_NAME_BYTES} bytes, none of them 0");
             return Err(DriverError::new(ErrorKind::Rejected, detail));
         }
         let clients = Arc::new(RadosClients::new(config.clients));
@@ -55,6 +59,11 @@ impl RadosDriver {
     pub fn config(&self) -> &RadosConfig {
         &self.config
     }
+}
+
+/// Whether an object can have this name.
+fn can_be_named(name: &str) -> bool {
+    (1..=MAX_NAME_BYTES).contains(&name.len()) && !name.contains('\0')
 }
 
 impl Driver for RadosDriver {

@@ -339,7 +339,7 @@ fn what_is_accepted_without_effect_changes_nothing() {
 }
 
 /// Options whose effect other tests check: several jobs, or network engines.
-const ELSEWHERE: [&str; 27] = [
+const ELSEWHERE: [&str; 34] = [
     "stonewall",
     "wait_for",
     "exitall",
@@ -367,6 +367,13 @@ const ELSEWHERE: [&str; 27] = [
     "sim_url",
     "initiator",
     "iscsi_sessions",
+    "pool",
+    "clientname",
+    "clustername",
+    "conf",
+    "busy_poll",
+    "touch_objects",
+    "rados_clients",
 ];
 
 #[test]

@@ -117,3 +117,26 @@ fn a_bucket_may_stand_in_the_hosts_name() {
     let said = planned("[j]\nsize=1m\nioengine=http\nhttp_mode=webdav\nfilename=/b/o\n").unwrap_err();
     assert!(said.contains("http_mode=s3"), "{said}");
 }
+
+#[test]
+fn objects_of_rados_lie_in_a_pool() {
+    let (url, options) = target(
+        "ioengine=rados; pool=bench; clientname=client.me; clustername=lab; conf=/c; busy_poll=1; touch_objects=1; \
+         rados_clients=2",
+    );
+    let expected = of(&[("clients", "2"), ("cluster", "lab"), ("conf", "/c"), ("id", "me")]);
+    assert_eq!((&*url, options), ("rados://bench", expected));
+    assert_eq!(target("ioengine=rados; pool=bench"), ("rados://bench".to_owned(), of(&[])));
+    let cell = cell_of("[j]\nsize=1m\nioengine=rados\npool=p\nnrfiles=2\niodepth=8\n");
+    assert_eq!((cell.workload.queue_depth, job(&cell).files.names.listed.len()), (8, 0));
+    for (options, line, part) in [
+        ("ioengine=rados", 1, "ceph osd pool ls"),
+        ("ioengine=rados\npool=a/b", 4, "rados://"),
+        ("ioengine=rados\npool=p\nrw=randtrim", 5, "not trimmed"),
+    ] {
+        let said = planned(&format!("[j]\nsize=1m\n{options}\n")).unwrap_err();
+        assert!(said.contains(part) && said.contains(&format!("jobs.fio:{line}:")), "{options}\n{said}");
+    }
+    let said = planned("[j]\nioengine=rados\npool=p\n").unwrap_err();
+    assert!(said.contains("add size"), "{said}");
+}

@@ -6,6 +6,7 @@ pub(super) mod iscsi;
 pub(super) mod net;
 pub(super) mod nfs;
 mod nfs_error;
+pub(super) mod rados;
 pub(super) mod s3;
 
 use std::collections::BTreeMap;

@@ -59,7 +59,6 @@ const ABSENT: &[FioEngine] = &[
     no("librpma_apm_client", "it needs RDMA hardware and its libraries", "ioengine=net"),
     no("librpma_gpspm_server", "it needs RDMA hardware and its libraries", "ioengine=net"),
     no("librpma_gpspm_client", "it needs RDMA hardware and its libraries", "ioengine=net"),
-    no("rados", NO_LIBRARY, AS_FILES),
     no("rbd", NO_LIBRARY, "map the image with rbd map and name /dev/rbdN"),
     no("gfapi", NO_LIBRARY, AS_FILES),
     no("gfapi_async", NO_LIBRARY, AS_FILES),
