@@ -217,6 +217,15 @@ impl RpcKind {
         }
     }
 
+    /// What one call of this kind is called, in headings.
+    pub const fn singular(self) -> &'static str {
+        match self {
+            RpcKind::ListObjectsV2 => "request",
+            _ if self.is_system_call() => "system call",
+            _ => "RPC",
+        }
+    }
+
     /// Whether it is a system call and no remote procedure.
     pub const fn is_system_call(self) -> bool {
         self as usize >= RpcKind::SysOpen as usize

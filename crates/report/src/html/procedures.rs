@@ -25,10 +25,14 @@ pub fn table(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
             ]);
         }
     }
-    let what = result.ops.iter().flat_map(|op| &op.procedures).next();
-    let what = what.map_or("RPCs", |calls| calls.procedure.plural());
-    let heads = ["operation", "procedure or call", "per operation", what, "errors", "mean", "max"];
-    details::table(&format!("{what} of the operations"), &heads, &rows)
+    let kind = result.ops.iter().flat_map(|op| &op.procedures).next().map(|calls| calls.procedure);
+    let (calls, call) = kind.map_or(("RPCs", "RPC"), |kind| (kind.plural(), kind.singular()));
+    let (caption, call) = match call {
+        "RPC" => ("RPCs of the operations, by procedure".to_owned(), "procedure"),
+        _ => (format!("{calls} of the operations"), call),
+    };
+    let heads = ["operation", call, "per operation", calls, "errors", "mean", "max"];
+    details::table(&caption, &heads, &rows)
 }
 
 /// One row per operation that lists a directory or bucket.

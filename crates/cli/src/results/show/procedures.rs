@@ -103,8 +103,8 @@ fn count(per_op: f64) -> String {
 }
 
 fn table(ops: &[&OpSummary], width: usize) -> String {
-    let titles =
-        [("op", 0), ("call", 0), ("per op", 0), ("calls", 1), ("mean", 2), ("max", 3), ("errors", 4)];
+    let call = ops[0].procedures[0].procedure.singular();
+    let titles = [("op", 0), (call, 0), ("per op", 0), ("calls", 1), ("mean", 2), ("max", 3), ("errors", 4)];
     let rows = ops.iter().flat_map(|op| {
         op.procedures.iter().map(|procedure| {
             let succeeded = procedure.calls.saturating_sub(procedure.errors);
