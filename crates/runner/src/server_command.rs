@@ -197,9 +197,16 @@ mod tests {
         let ended = run(&["sh".into(), "-c".into(), text], Duration::from_secs(60), &stop);
         assert!(matches!(ended, Err(ServerCommandError::Stopped(_))), "{ended:?}");
         let pid = std::fs::read_to_string(&file).unwrap();
-        // A killed child of a dead parent is gone, or a zombie until it is reaped.
-        let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
-        assert!(state.is_err() || state.is_ok_and(|text| text.contains(") Z ")));
+        // A killed child of a dead parent is gone once the kernel has come to it, or a zombie until it is reaped.
+        let is_alive = || {
+            let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+            state.is_ok_and(|text| !text.contains(") Z "))
+        };
+        let ends = std::time::Instant::now() + Duration::from_secs(60);
+        while is_alive() {
+            assert!(std::time::Instant::now() < ends, "process {pid} was not killed");
+            std::thread::sleep(LOOK);
+        }
         let error = shell("sleep 1000", Duration::from_millis(1)).unwrap_err();
         assert!(matches!(error, ServerCommandError::TimedOut { .. }), "{error}");
     }

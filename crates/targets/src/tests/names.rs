@@ -264,10 +264,13 @@ fn whole_files(opened: &Opened, durable: bool) {
     assert_eq!(written.bytes, written.ok * (64 << 10));
     let procedures: Vec<_> =
         written.procedures.iter().map(|stats| (stats.procedure.name(), stats.calls / written.ok)).collect();
-    if !procedures.is_empty() {
-        let expected = [("CREATE", 1), ("WRITE", 1), ("COMMIT", 1)];
-        assert_eq!(procedures, expected[..if durable { 3 } else { 2 }]);
-    }
+    let sync = if durable { &[("fsync", 1)][..] } else { &[] };
+    let commit = if durable { &[("COMMIT", 1)][..] } else { &[] };
+    let expected = match written.procedures[0].procedure.is_system_call() {
+        true => [&[("open", 1), ("write", 1)], sync, &[("close", 1)]].concat(),
+        false => [&[("CREATE", 1), ("WRITE", 1)], commit].concat(),
+    };
+    assert_eq!(procedures, expected);
     let made = mixed.total.op(OpKind::Create).map_or(0, |stats| stats.ok);
     let mut sizes = Vec::new();
     assert!(opened.items(&mut |_, bytes| sizes.push(bytes)).unwrap());
@@ -301,19 +304,20 @@ fn whole_files_again(opened: &Opened, durable: bool, lookups: u64) {
     let both = run(mix(&ops, false), Sink::Buffer);
     let emptied = run(mix(&[(OpKind::TruncateOverwrite, 1.0)], false), Sink::Buffer);
     let commit = if durable { &[("COMMIT", 1)][..] } else { &[] };
-    for (result, kind, calls) in [
-        (&both, OpKind::ReadFile, [&[("READ", 1)][..], &[]]),
-        (&both, OpKind::Overwrite, [&[("WRITE", 1)], commit]),
-        (&emptied, OpKind::TruncateOverwrite, [&[("SETATTR", 1), ("WRITE", 1)], commit]),
+    let sync = if durable { &[("fsync", 1)][..] } else { &[] };
+    let written = [&[("open", 1), ("write", 1)], sync, &[("close", 1)]].concat();
+    for (result, kind, calls, system_calls) in [
+        (&both, OpKind::ReadFile, [&[("READ", 1)][..], &[]], vec![("open", 1), ("read", 1), ("close", 1)]),
+        (&both, OpKind::Overwrite, [&[("WRITE", 1)], commit], written.clone()),
+        (&emptied, OpKind::TruncateOverwrite, [&[("SETATTR", 1), ("WRITE", 1)], commit], written),
     ] {
         let stats = result.total.op(kind).unwrap();
         assert_eq!(stats.bytes, stats.ok * (64 << 10), "{kind}");
         let procedures = stats.procedures.iter().filter(|stats| stats.procedure.name() != "LOOKUP");
         let found: Vec<_> =
             procedures.map(|calls| (calls.procedure.name(), calls.calls / stats.ok)).collect();
-        if !stats.procedures.is_empty() {
-            assert_eq!(found, calls.concat(), "{kind}");
-        }
+        let of_system = stats.procedures.iter().any(|stats| stats.procedure.is_system_call());
+        assert_eq!(found, if of_system { system_calls } else { calls.concat() }, "{kind}");
         let looked_up = stats.procedures.iter().find(|stats| stats.procedure.name() == "LOOKUP");
         let looked_up = looked_up.map_or(0, |stats| stats.calls);
         // Handles that are kept are looked up once by each worker.
