@@ -3,24 +3,19 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use drivers::DriverError;
 use drivers::file::{FileConfig, FileDriver, FileKind, Fill, Hint, Looked, NamedFiles, Place as Where};
-use engine::{JobFile, JobLoad};
-use experiment::{
-    Advice, Allocate, BlockSizes, Cell, Commits, Directions, FileService, FoundFile, Job, JobFiles,
-    SizeChoice, WeightedOp, Workload,
-};
+use engine::JobFile;
+use experiment::{Advice, Allocate, Cell, FoundFile, Job, SizeChoice, Workload};
 use metrics::OpKind;
 
 use super::file::FileTarget;
 use super::file::no_directory;
 use super::job::{LaidOut, LayOutStage, parts};
+use super::lay_out::{self, OPEN_WHILE_PASSING, used_once};
 use super::{OpenRequest, OpenTarget, TargetError};
 
-/// Bytes per operation while filling or pre-reading.
-const LARGE_BLOCK: u64 = 1 << 20;
 /// Maximum workers that fill or pre-read.
 const PASS_WORKERS: usize = 4;
 /// Descriptors reserved for everything but the files of jobs.
@@ -147,19 +142,9 @@ impl FileTarget {
         }
         let filled = self.make_files(job, cell, &known)?;
         let mut stages = Vec::new();
-        if !filled.is_empty() {
-            stages.push(self.stage("lay out", job, OpKind::Write, filled));
-        }
+        stages.extend(self.stage("lay out", job, OpKind::Write, filled));
         if job.files.layout.pre_read {
-            let mut seen = BTreeSet::new();
-            let parts = files
-                .iter()
-                .flatten()
-                .filter(|file| file.length > 0 && seen.insert((file.object, file.start)));
-            let parts: Vec<JobFile> = parts.copied().collect();
-            if !parts.is_empty() {
-                stages.push(self.stage("pre-read", job, OpKind::Read, parts));
-            }
+            stages.extend(self.stage("pre-read", job, OpKind::Read, used_once(&files)));
         }
         Ok(LaidOut { files, stages })
     }
@@ -265,23 +250,22 @@ impl FileTarget {
         Ok(())
     }
 
-    /// A stage that moves every byte of these parts once.
-    fn stage(&self, name: &'static str, job: &Job, direction: OpKind, parts: Vec<JobFile>) -> LayOutStage {
-        let bytes = parts.iter().map(|part| part.length).sum();
+    /// A stage that moves every byte of these parts once; `None` when there are none.
+    fn stage(
+        &self,
+        name: &'static str,
+        job: &Job,
+        direction: OpKind,
+        parts: Vec<JobFile>,
+    ) -> Option<LayOutStage> {
         let workers = parts.len().min(PASS_WORKERS);
         let mut lists: Vec<Vec<JobFile>> = vec![Vec::new(); workers];
         for (at, part) in parts.into_iter().enumerate() {
             lists[at % workers].push(part);
         }
-        let load = pass(job, direction, lists);
-        LayOutStage {
-            name,
-            load,
-            bytes,
-            opened: self
-                .for_passing(direction == OpKind::Write)
-                .map(|target| Box::new(target) as Box<dyn OpenTarget>),
-        }
+        let stage = lay_out::stage(name, job, direction, lists)?;
+        let opened = self.for_passing(direction == OpKind::Write);
+        Some(LayOutStage { opened: opened.map(|target| Box::new(target) as Box<dyn OpenTarget>), ..stage })
     }
 
     /// The same files, opened for filling or reading through the page cache; `None` when they are already open that
@@ -354,36 +338,6 @@ impl FileTarget {
         Ok(first?)
     }
 }
-
-/// A load that moves every byte of these parts of a job's files once; one list for each worker.
-pub(super) fn pass(job: &Job, direction: OpKind, lists: Vec<Vec<JobFile>>) -> JobLoad {
-    let job = Job {
-        name: job.name.clone(),
-        first_number: job.first_number,
-        seed: job.seed,
-        files: JobFiles {
-            names: job.files.names.clone(),
-            service: FileService::Sequential,
-            open: OPEN_WHILE_PASSING,
-            ..JobFiles::default()
-        },
-        block_sizes: BlockSizes {
-            sizes: Directions::all(SizeChoice::Fixed(LARGE_BLOCK)),
-            ..BlockSizes::default()
-        },
-        commits: Commits {
-            at_end: direction == OpKind::Write && job.files.layout.create_fsync,
-            ..Commits::default()
-        },
-        content: job.content.clone(),
-        ..Job::default()
-    };
-    let ops = vec![WeightedOp { op: direction, weight: 1.0 }];
-    JobLoad { tails: true, ..JobLoad::new(Arc::new(job), ops, lists) }
-}
-
-/// Files that each worker keeps open while it fills or pre-reads: it goes through them one by one.
-const OPEN_WHILE_PASSING: u32 = 16;
 
 /// The directories that the job names must exist, as with fio.
 fn directories_are_there(named: &NamedFiles) -> Result<(), TargetError> {

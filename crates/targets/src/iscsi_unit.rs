@@ -1,18 +1,18 @@
 //! A logical unit as a target: what it is, what it holds, and which part of it is used.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use drivers::DriverError;
 use drivers::iscsi::{IscsiDriver, UnitFacts};
-use engine::JobFile;
 use experiment::{Cell, FoundFile, Job, TargetKind};
 use metrics::{ErrorKind, OpKind};
 use units::Size;
 use wire::iscsi::Operational;
 
-use super::file_job::{pass, sizes_of};
+use super::file_job::sizes_of;
 use super::iscsi::KIND;
-use super::job::{LayOutStage, parts};
+use super::job::parts;
+use super::lay_out::{stage, used_once};
 use super::paths::{named, shown};
 use super::place::{Entered, OwnPlace};
 use super::{FindingKind, LaidOut, Look, OpenTarget, Patience, StageRunner, TargetError, paths};
@@ -139,16 +139,8 @@ impl OpenTarget for IscsiTarget {
             self.may_be_written()?;
         }
         let mut stages = Vec::new();
-        let mut seen = BTreeSet::new();
-        let once = |file: &&JobFile| file.length > 0 && seen.insert((file.object, file.start));
-        let read: Vec<JobFile> = match job.files.layout.pre_read {
-            true => files.iter().flatten().filter(once).copied().collect(),
-            false => Vec::new(),
-        };
-        if !read.is_empty() {
-            let bytes = read.iter().map(|file| file.length).sum();
-            let load = pass(job, OpKind::Read, vec![read]);
-            stages.push(LayOutStage { name: "pre-read", load, bytes, opened: None });
+        if job.files.layout.pre_read {
+            stages.extend(stage("pre-read", job, OpKind::Read, vec![used_once(&files)]));
         }
         Ok(LaidOut { files, stages })
     }

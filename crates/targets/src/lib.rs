@@ -20,6 +20,7 @@ mod iscsi_secrets;
 mod iscsi_unit;
 mod job;
 mod journaled_place;
+mod lay_out;
 mod local_place;
 mod look;
 mod memcached;

@@ -8,8 +8,8 @@ use experiment::{FoundFile, Job, Workload};
 use metrics::OpKind;
 
 use super::TargetError;
-use super::file_job::pass;
 use super::job::{LaidOut, LayOutStage, parts};
+use super::lay_out::{self, may_create, needs_data, refuse_trims, unlinks};
 use super::nfs::NfsTarget;
 use super::place::PATIENCE;
 
@@ -20,12 +20,7 @@ impl NfsTarget {
     /// # Errors
     /// A file is missing and must not be created; the export cannot be opened, or the file cannot be created there.
     pub(super) fn lay_out(&self, job: &Job, workload: &Workload) -> Result<LaidOut, TargetError> {
-        if let Some(op) = workload.ops.iter().map(|weighted| weighted.op).find(|op| *op == OpKind::Trim) {
-            return Err(TargetError::Input(format!(
-                "job {}: NFS has no {op} here; write rw=write, or use a file or a block device",
-                job.name
-            )));
-        }
+        refuse_trims(job, workload, "NFS")?;
         let numbers = job.first_number..job.first_number + workload.jobs;
         let mut order: Vec<(u64, NamedPath)> = Vec::new();
         for (worker, number) in numbers.enumerate() {
@@ -58,12 +53,7 @@ impl NfsTarget {
             .filter(|(at, _)| known.get(at) == Some(&PathState::Missing))
             .map(|(_, path)| (*path).clone())
             .collect();
-        if let Some(first) = missing.first().filter(|_| !job.files.layout.create) {
-            return Err(TargetError::Input(format!(
-                "job {}: file {} is not there, and allow_file_create=0 lets none be made; make it, or take the option out",
-                job.name, first.path
-            )));
-        }
+        may_create(job, missing.first().map(|first| format!("file {}", first.path)))?;
         self.driver.make(&missing, PATIENCE)?;
         // Several workers of one file may need different sizes of it: the largest counts.
         let mut needed: BTreeMap<(u64, u32), u64> = BTreeMap::new();
@@ -92,7 +82,7 @@ impl NfsTarget {
     /// # Errors
     /// The first file that could not be removed.
     pub(super) fn remove_files(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
-        if !(job.files.layout.unlink || job.files.layout.unlink_each_loop) {
+        if !unlinks(job) {
             return Ok(());
         }
         let of_worker = |(worker, files): (usize, &Vec<JobFile>)| -> Vec<NamedPath> {
@@ -142,17 +132,10 @@ fn stage(
     direction: OpKind,
     mut lists: Vec<Vec<JobFile>>,
 ) -> Option<LayOutStage> {
-    let bytes: u64 = lists.iter().flatten().map(|part| part.length).sum();
     // Workers keep their numbers, which select their addresses; one with nothing to do moves no bytes.
     let idle = lists.iter().flatten().next().map(|part| JobFile { length: 0, ..*part });
     for list in lists.iter_mut().filter(|list| list.is_empty()) {
         list.extend(idle);
     }
-    (bytes > 0).then(|| LayOutStage { name, load: pass(job, direction, lists), bytes, opened: None })
-}
-
-/// True when a load needs existing data: it reads, or overwrites it.
-fn needs_data(job: &Job, workload: &Workload) -> bool {
-    let reads = workload.ops.iter().any(|weighted| weighted.op == OpKind::Read);
-    reads || job.files.layout.overwrite || job.files.layout.pre_read
+    lay_out::stage(name, job, direction, lists)
 }
