@@ -81,43 +81,67 @@ export const Ending = ({ ended: { finished, interrupted, failed } }: Pick<Host, 
   </>
 );
 
-/** Runs in short, newest first. */
-export const RunRows = ({ runs }: { runs: ShortRun[] }) =>
-  runs.length === 0 ? (
-    <p class="soft">None.</p>
-  ) : (
-    <div class="scroll">
-      <table class="runs">
-        <thead>
-          <tr>
-            <th scope="col">run</th>
-            <th scope="col">state</th>
-            <th scope="col">started</th>
-            <th scope="col">why it ended early</th>
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <tr key={run.id}>
-              <th scope="row">
-                <a href={to.run(run.id)} class="run-link">
-                  {run.name}
-                </a>
-                <small class="id">{run.id}</small>
-              </th>
-              <td data-label="state">
-                <StateBadge state={run.state} />
-              </td>
-              <td data-label="started">{moment(run.started ?? run.asked)}</td>
-              <td class="why" data-label="why it ended early">
-                {run.reason ?? "–"}
-              </td>
-            </tr>
+/** A table that scrolls sideways where it does not fit. */
+interface TableProps {
+  label?: string | undefined;
+  columns: string[];
+  numbers?: string[];
+  children: ComponentChildren;
+}
+
+export const Table = ({ label, columns, numbers = [], children }: TableProps) => (
+  <div class="scroll">
+    <table class="runs" aria-label={label}>
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <th key={column} scope="col" class={numbers.includes(column) ? "n" : ""}>
+              {column}
+            </th>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  </div>
+);
+
+interface RunRowsProps<Run extends ShortRun> {
+  runs: Run[];
+  label?: string | undefined;
+  /** The heading of the last column, and what it says of a run. */
+  last?: readonly [string, (run: Run) => string | null];
+}
+
+/** Runs in short, newest first. */
+export function RunRows<Run extends ShortRun>({
+  runs,
+  label,
+  last: [heading, text] = ["why it ended early", (run) => run.reason],
+}: RunRowsProps<Run>) {
+  if (runs.length === 0) return <p class="soft">None.</p>;
+  return (
+    <Table label={label} columns={["run", "state", "started", heading]}>
+      {runs.map((run) => (
+        <tr key={run.id}>
+          <th scope="row">
+            <a href={to.run(run.id)} class="run-link">
+              {run.name}
+            </a>
+            <small class="id">{run.id}</small>
+          </th>
+          <td data-label="state">
+            <StateBadge state={run.state} />
+          </td>
+          <td data-label="started">{moment(run.started ?? run.asked)}</td>
+          <td class="why" data-label={heading}>
+            {text(run) ?? "–"}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
+}
 
 /** What a run recorded about a host. */
 export const Facts = ({ facts }: { facts: Record<string, string> }) => (

@@ -1,12 +1,11 @@
 /** The arrays and what was provisioned on them: what runs created, what is left, and its removal. */
 import { useState } from "preact/hooks";
 import { api, textOf } from "../api";
-import { count, moment } from "../format";
+import { count } from "../format";
 import { step, useKeys, useLoaded } from "../hooks";
-import { Ending, ErrorLine, LastRun, PageTitle, StateBadge } from "../parts";
+import { Ending, ErrorLine, LastRun, PageTitle, RunRows, StateBadge, Table } from "../parts";
 import { go, to } from "../router";
 import type { ArrayDetail, CreatedItem, Leftover, StorageArray } from "../types";
-import { Table } from "./hosts";
 
 const REFRESH_MS = 2000;
 /** Arrays, and leftovers, that are listed. */
@@ -212,25 +211,11 @@ export function ArrayPage({ address }: { address: string }) {
           <Left array={array} />
           <section aria-labelledby="runs-title">
             <h2 id="runs-title">What its last runs created</h2>
-            <Table label="What its last runs created" columns={["run", "state", "started", "created"]}>
-              {array.runs.map((run) => (
-                <tr key={run.id}>
-                  <th scope="row">
-                    <a href={to.run(run.id)} class="run-link">
-                      {run.name}
-                    </a>
-                    <small class="id">{run.id}</small>
-                  </th>
-                  <td data-label="state">
-                    <StateBadge state={run.state} />
-                  </td>
-                  <td data-label="started">{moment(run.started ?? run.asked)}</td>
-                  <td class="why" data-label="created">
-                    {run.created.length > 0 ? run.created.join(", ") : "–"}
-                  </td>
-                </tr>
-              ))}
-            </Table>
+            <RunRows
+              runs={array.runs}
+              label="What its last runs created"
+              last={["created", ({ created }) => (created.length > 0 ? created.join(", ") : null)]}
+            />
           </section>
         </>
       )}

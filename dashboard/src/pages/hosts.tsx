@@ -1,9 +1,8 @@
 /** The hosts and their health: the agents under way, what occupies each host, and how its last runs ended. */
-import type { ComponentChildren } from "preact";
 import { api } from "../api";
 import { ago, byteRate, count, moment, rate, span } from "../format";
 import { step, useKeys, useLoaded } from "../hooks";
-import { AgentBadge, Ending, ErrorLine, Facts, LastRun, PageTitle, RunRows } from "../parts";
+import { AgentBadge, Ending, ErrorLine, Facts, LastRun, PageTitle, RunRows, Table } from "../parts";
 import { to } from "../router";
 import type { Agent, Host, Point } from "../types";
 
@@ -98,30 +97,6 @@ function Agents({ agents, more }: { agents: Agent[]; more: boolean }) {
     </section>
   );
 }
-
-interface TableProps {
-  label: string;
-  columns: string[];
-  numbers?: string[];
-  children: ComponentChildren;
-}
-
-export const Table = ({ label, columns, numbers = [], children }: TableProps) => (
-  <div class="scroll">
-    <table class="runs" aria-label={label}>
-      <thead>
-        <tr>
-          {columns.map((column) => (
-            <th key={column} scope="col" class={numbers.includes(column) ? "n" : ""}>
-              {column}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>{children}</tbody>
-    </table>
-  </div>
-);
 
 function HostRow({ host }: { host: Host }) {
   return (
