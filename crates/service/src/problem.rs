@@ -105,6 +105,11 @@ impl Problem {
         Self { field, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "field", detail) }
     }
 
+    /// The service has nothing at this path.
+    pub(crate) fn no_such_page() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "no-such-page", "there is nothing at this path")
+    }
+
     /// Something failed in the service.
     pub(crate) fn internal(detail: impl std::fmt::Display) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failure", detail.to_string())

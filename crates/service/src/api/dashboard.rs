@@ -3,7 +3,7 @@
 
 use axum::Router;
 use axum::extract::Path;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
@@ -52,8 +52,7 @@ fn find(path: &str) -> Option<&'static EmbeddedFile> {
 
 fn answer(file: Option<&'static EmbeddedFile>, request: &HeaderMap) -> Response {
     let Some(file) = file else {
-        return Problem::new(StatusCode::NOT_FOUND, "no-such-page", "there is nothing at this path")
-            .into_response();
+        return Problem::no_such_page().into_response();
     };
     let mut response = file.answer(request);
     let (caching, policy, framing) = match file.path {

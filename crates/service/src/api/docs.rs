@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::Path;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use serde_json::json;
@@ -75,8 +75,7 @@ fn initializer(documents: &[ApiDocument]) -> String {
 fn page(path: &str, request: &HeaderMap) -> Response {
     match FILES.iter().find(|file| file.path == path) {
         Some(file) => with_policy(file.answer(request)),
-        None => Problem::new(StatusCode::NOT_FOUND, "no-such-page", "there is nothing at this path")
-            .into_response(),
+        None => Problem::no_such_page().into_response(),
     }
 }
 

@@ -93,9 +93,7 @@ pub(crate) fn router(queue: Arc<RunQueue>, schedules: Arc<Schedules>, access: Ar
         .layer(middleware::from_fn_with_state(Arc::clone(&access), guard_without_token));
     routes
         .merge(storperf_routes)
-        .fallback(async || {
-            Problem::new(StatusCode::NOT_FOUND, "no-such-page", "there is nothing at this path")
-        })
+        .fallback(async || Problem::no_such_page())
         .method_not_allowed_fallback(wrong_method)
         .with_state(state)
         .layer(middleware::from_fn_with_state(access, guard))
