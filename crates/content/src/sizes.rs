@@ -64,7 +64,12 @@ impl SizeDistribution {
                 found.or(sizes.last()).map_or(1, |(bytes, _)| *bytes) as f64
             }
         };
-        (libm::round(bytes) as u64).clamp(1, self.limit_bytes.unwrap_or(MAX_BYTES).clamp(1, MAX_BYTES))
+        (libm::round(bytes) as u64).clamp(1, self.limit())
+    }
+
+    /// What no size exceeds, in bytes.
+    fn limit(&self) -> u64 {
+        self.limit_bytes.unwrap_or(MAX_BYTES).clamp(1, MAX_BYTES)
     }
 
     /// The size at a position among all sizes, from the smallest on.
@@ -77,7 +82,7 @@ impl SizeDistribution {
         match &self.law {
             SizeLaw::Shares(sizes) => {
                 let largest = sizes.iter().map(|(bytes, _)| *bytes).max().unwrap_or(1);
-                largest.clamp(1, self.limit_bytes.unwrap_or(MAX_BYTES).clamp(1, MAX_BYTES))
+                largest.clamp(1, self.limit())
             }
             SizeLaw::Exponential { .. } | SizeLaw::Lognormal { .. } => self.at(SIZE_PERIOD - 1),
         }
