@@ -2,35 +2,21 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
-mod run_support;
+mod fio_lab;
+#[path = "../../drivers/tests/rados_library/mod.rs"]
+mod rados_library;
 mod support;
 
-use std::process::Command;
-
-use run_support::Lab;
+use fio_lab::FioLab;
 use serde_json::Value;
 use support::{Ended, run};
 
-/// The scripted library in a directory of its own.
-fn library() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../drivers/tests/data/librados.c");
-    let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-O1", "-pthread", "-o"]);
-    let made = compiler.arg(directory.path().join("librados.so.2")).arg(source).status();
-    assert!(made.unwrap().success(), "cc compiles {source}");
-    directory
-}
-
 /// Runs the jobs; the library's objects live as long as the program.
-fn fio(lab: &Lab, jobs: &str) -> Ended {
-    let library = library();
-    let file = lab.experiment("job.fio", jobs);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
-    command.arg("fio").env("HOME", lab.directory.path()).env("LD_LIBRARY_PATH", library.path());
-    command.arg(format!("--results={}", lab.path("results.sqlite").display()));
-    command.arg(format!("--journal-dir={}", lab.path("journal").display()));
-    run(command.arg("--output-format=json").arg(&file))
+fn fio(lab: &FioLab, jobs: &str) -> Ended {
+    let library = rados_library::compiled();
+    let file = lab.file("job.fio", jobs);
+    let mut command = lab.command("fio");
+    run(command.env("LD_LIBRARY_PATH", library.path()).arg("--output-format=json").arg(file))
 }
 
 const GLOBAL: &str = "[global]\nioengine=rados\npool=bench\nclientname=client.admin\nconf=/lab/ceph.conf\nbusy_poll=1\n\
@@ -38,7 +24,7 @@ const GLOBAL: &str = "[global]\nioengine=rados\npool=bench\nclientname=client.ad
 
 #[test]
 fn each_file_of_a_job_is_an_object() {
-    let lab = Lab::new();
+    let lab = FioLab::new();
     // The third job finds the objects of the first under fio's names; the fourth fills what it reads.
     let jobs = "[write]\nrw=randwrite\nnrfiles=2\nsize=256k\nverify=crc32c\ndo_verify=1\n\
                 [read]\nstonewall\nrw=randread\nfilename=write.0.0:write.0.1\nsize=256k\nallow_file_create=0\nunlink=1\n\
@@ -55,7 +41,7 @@ fn each_file_of_a_job_is_an_object() {
 
 #[test]
 fn what_cannot_be_used_is_named() {
-    let lab = Lab::new();
+    let lab = FioLab::new();
     for (jobs, part) in [
         ("[a]\nrw=read\nsize=64k\nallow_file_create=0\n", "object a.0.0 is not there"),
         ("[a]\nrw=write\nsize=64k\npool=nothing\n", "there is no pool nothing"),

@@ -52,11 +52,7 @@ impl Scene {
         stage.remember();
         let lab = Lab::new();
         lab.experiment("files.yaml", FILES);
-        let remote = REMOTE
-            .replace("NFS_URL", &stage.nfs_url("projects"))
-            .replace("S3_URL", &stage.s3_url("archive"))
-            .replace("MOUNT_PORT", &stage.mount_port().to_string());
-        lab.experiment("remote.yaml", &remote);
+        lab.experiment("remote.yaml", &stage.filled(REMOTE));
         Self { stage, lab, keys: (keys.access, keys.secret) }
     }
 

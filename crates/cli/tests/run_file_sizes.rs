@@ -88,10 +88,7 @@ stages: {warm_up: 0s, measure: {at_least: 1s, at_most: 1s}}
 steady: none
 gates: [errors == 0]
 ";
-    let text =
-        text.replace("NFS_URL", &stage.nfs_url("projects")).replace("S3_URL", &stage.s3_url("archive"));
-    let text = text.replace("MOUNT_PORT", &stage.mount_port().to_string());
-    let file = lab.experiment("sizes.yaml", &text);
+    let file = lab.experiment("sizes.yaml", &stage.filled(text));
     let mut command = lab.command();
     command.env("AWS_ACCESS_KEY_ID", &keys.access).env("AWS_SECRET_ACCESS_KEY", &keys.secret);
     let ended = run(command.arg(file));

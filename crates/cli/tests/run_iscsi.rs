@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
+mod fio_lab;
 mod run_support;
 #[allow(dead_code, reason = "shared with the driver's tests, which use all of it")]
 #[path = "../../drivers/tests/iscsi/script.rs"]
@@ -13,6 +14,7 @@ mod target;
 
 use std::process::Command;
 
+use fio_lab::FioLab;
 use run_support::Lab;
 use script::{Fault, Script};
 use serde_json::Value;
@@ -257,21 +259,14 @@ fn what_is_not_there_is_said_with_what_is() {
 #[test]
 fn jobs_of_libiscsi_run_on_a_unit() {
     let target = Target::start(Script::default());
-    let lab = Lab::new();
+    let lab = FioLab::new();
     let name = url(&target).replace(':', "\\:");
     let job = format!(
         "[global]\nioengine=libiscsi\nfilename={name}\ninitiator=iqn.2026-01.lab:me\nbs=4k\niodepth=4\nsize=1M\n\
          [write]\nrw=randwrite\nverify=crc32c\ndo_verify=1\n[trim]\nstonewall\nrw=trim\n[mixed]\nstonewall\nrw=randrw\nfsync=8\n"
     );
-    let file = lab.path("job.fio");
-    std::fs::write(&file, &job).unwrap();
-    let fio = |extra: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
-        command.arg("fio").env("HOME", lab.directory.path());
-        command.arg(format!("--results={}", lab.path("results.sqlite").display()));
-        command.arg(format!("--journal-dir={}", lab.path("journal").display()));
-        run(command.args(["--output-format=json"]).args(extra).arg(&file))
-    };
+    let file = lab.file("job.fio", &job);
+    let fio = |extra: &[&str]| run(lab.command("fio").arg("--output-format=json").args(extra).arg(&file));
     let ended = fio(&[]);
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let json: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -285,7 +280,7 @@ fn jobs_of_libiscsi_run_on_a_unit() {
     let logins = || std::mem::take(&mut target.seen.lock().unwrap().initiators);
     let with_one = logins();
     assert!(!with_one.is_empty() && with_one.iter().all(|name| name == "iqn.2026-01.lab:me"), "{with_one:?}");
-    std::fs::write(&file, job.replace("iodepth=4", "iodepth=4\niscsi_sessions=3")).unwrap();
+    lab.file("job.fio", &job.replace("iodepth=4", "iodepth=4\niscsi_sessions=3"));
     assert_eq!(fio(&[]).code, Some(0));
     let with_three = logins();
     assert!(with_three.len() > with_one.len(), "{} and {} logins", with_three.len(), with_one.len());

@@ -36,11 +36,7 @@ fn what_an_operation_costs_is_shown_reported_and_compared() {
     stage.remember();
     let lab = Lab::new();
     for (lookup, lookups) in [("cached", 0), ("each_component", 1)] {
-        let text = EXPERIMENT
-            .replace("NFS_URL", &stage.nfs_url("projects"))
-            .replace("MOUNT_PORT", &stage.mount_port().to_string())
-            .replace("LOOKUP", lookup);
-        let ended = lab.run(&text);
+        let ended = lab.run(&stage.filled(EXPERIMENT).replace("LOOKUP", lookup));
         assert_eq!(ended.code, Some(0), "{ended:#?}");
         let result = lab.results().remove(0);
         for op in result.ops.iter().chain([&result.total]) {

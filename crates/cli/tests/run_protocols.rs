@@ -34,10 +34,7 @@ stages: {warm_up: 0s, measure: {at_least: 1s, at_most: 1s}, verify: true}
 steady: none
 gates: [errors == 0]
 ";
-    let text =
-        text.replace("NFS_URL", &stage.nfs_url("projects")).replace("S3_URL", &stage.s3_url("archive"));
-    let text = text.replace("MOUNT_PORT", &stage.mount_port().to_string());
-    let file = lab.experiment("protocols.yaml", &text);
+    let file = lab.experiment("protocols.yaml", &stage.filled(text));
     let mut command = lab.command();
     command.env("AWS_ACCESS_KEY_ID", &keys.access).env("AWS_SECRET_ACCESS_KEY", &keys.secret);
     let ended = run(command.arg(file));

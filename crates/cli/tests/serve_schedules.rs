@@ -276,9 +276,7 @@ fn a_storage_system_that_gets_slower_is_reported_by_webhook_and_in_the_api() {
     std::fs::write(&token, "of-the-operator\n").unwrap();
     let allowed = format!("{receiver}={}", token.display());
     let served = Served::start(&directory, &["--webhook-host", &allowed]);
-    let experiment = NIGHTLY
-        .replace("NFS_URL", &stage.nfs_url("projects"))
-        .replace("MOUNT_PORT", &stage.mount_port().to_string());
+    let experiment = stage.filled(NIGHTLY);
     let form = json!({
         "experiment": experiment,
         "every": "1d at 02:00",

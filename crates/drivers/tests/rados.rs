@@ -1,8 +1,9 @@
 //! The RADOS driver against a scripted librados, compiled from `data/librados.c`.
 #![allow(clippy::unwrap_used)]
 
+mod rados_library;
+
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -10,18 +11,12 @@ use drivers::rados::{RadosAccess, RadosConfig, RadosDriver};
 use drivers::{Done, Driver, Op, OpError, Payload, Session, Sink, WorkerContext};
 use metrics::{ErrorKind, OpKind};
 use reactor::{BackendChoice, Reactor};
+use tempfile::TempDir;
 
 /// The scripted library.
-static LIBRARY: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
-    let directory = tempfile::tempdir().unwrap();
+static LIBRARY: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
+    let directory = rados_library::compiled();
     let file = directory.path().join("librados.so.2");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/librados.c");
-    let made = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-pthread", "-o"])
-        .arg(&file)
-        .arg(source)
-        .status();
-    assert!(made.unwrap().success(), "cc compiles {source}");
     (directory, file)
 });
 

@@ -5,8 +5,8 @@
 #[allow(dead_code, reason = "shared with tests that also look at sizes")]
 #[path = "../../wire/tests/nfs_codecs/alloc.rs"]
 mod alloc;
+mod rados_library;
 
-use std::process::Command;
 use std::time::Duration;
 
 use drivers::rados::{RadosAccess, RadosConfig, RadosDriver};
@@ -17,15 +17,8 @@ use reactor::{BackendChoice, Reactor};
 #[test]
 fn warm_operations_allocate_nothing() {
     const LEN: u64 = 300_000;
-    let directory = tempfile::tempdir().unwrap();
+    let directory = rados_library::compiled();
     let file = directory.path().join("librados.so.2");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/librados.c");
-    let made = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-pthread", "-o"])
-        .arg(&file)
-        .arg(source)
-        .status();
-    assert!(made.unwrap().success(), "cc compiles {source}");
     for sink in [Sink::Buffer, Sink::Verify] {
         let config = RadosConfig {
             library: Some(file.clone()),

@@ -57,7 +57,7 @@ pub fn with_later_fields(mut run: Value) -> Value {
         seed: 1,
     });
     *workload = serde_json::to_value(batches).unwrap();
-    let mut calls = metrics::ProcedureStats::new(metrics::RpcKind::Lookup);
+    let mut calls = metrics::ProcedureStats::new(metrics::CallKind::Lookup);
     calls.count(2, Some(1500));
     let summary = stats::ProcedureSummary {
         procedure: calls.procedure,

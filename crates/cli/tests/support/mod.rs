@@ -101,6 +101,13 @@ impl Stage {
         format!("s3://{bucket}?endpoint=http://{}:{}", self.ip(0), self.ports[3])
     }
 
+    /// A text with this stage's `NFS_URL`, `MOUNT_PORT` and `S3_URL`: export `projects`, bucket `archive`.
+    pub fn filled(&self, text: &str) -> String {
+        text.replace("NFS_URL", &self.nfs_url("projects"))
+            .replace("S3_URL", &self.s3_url("archive"))
+            .replace("MOUNT_PORT", &self.mount_port().to_string())
+    }
+
     /// Records the current state: everything must stay like this.
     pub fn remember(&mut self) {
         self.before = Some(self.array.state());
