@@ -8,7 +8,7 @@ mod s3_support;
 use std::sync::{Arc, Mutex};
 
 use drivers::{Session, Sink};
-use metrics::{OpKind, RpcKind};
+use metrics::{CallKind, OpKind};
 use s3_support::{LONG, Server, backends, context, op, perform, with_session};
 
 const PAGE: &str = "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t/1</NextContinuationToken>\
@@ -75,7 +75,7 @@ fn a_bucket_of_200_000_keys_is_listed_without_holding_them() {
                     session.visit_procedures(0, |stats| seen.push(*stats));
                     let [stats] = seen[..] else { panic!("{seen:?}") };
                     let listing = stats.listing.unwrap();
-                    assert_eq!(stats.procedure, RpcKind::ListObjectsV2);
+                    assert_eq!(stats.procedure, CallKind::ListObjectsV2);
                     assert_eq!((u64::from(done.rpcs), stats.calls, stats.ok), (pages, pages, pages));
                     assert_eq!((listing.entries, listing.started), (pages * 1000, 1));
                     assert!(listing.first_total_ns > 0 && stats.max_ns <= stats.total_ns);

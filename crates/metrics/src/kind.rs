@@ -109,7 +109,7 @@ named! {
     /// What operations call. A remote procedure has the protocol's own name: NFSv3's; a COMPOUND of NFSv4.1 has the name of
     /// the operation that it exists for. A system call on files has its family's name: `stat` stands for statx(2) and
     /// fstat(2) alike.
-    RpcKind {
+    CallKind {
         /// RFC 1813, section 3.3.0.
         Null = "NULL",
         /// RFC 1813, section 3.3.1.
@@ -207,28 +207,33 @@ named! {
     }
 }
 
-impl RpcKind {
+impl CallKind {
     /// What calls of this kind are called together, in headings.
     pub const fn plural(self) -> &'static str {
         match self {
-            RpcKind::ListObjectsV2 => "Requests",
+            _ if self.is_remote_procedure() => "RPCs",
             _ if self.is_system_call() => "System calls",
-            _ => "RPCs",
+            _ => "Requests",
         }
     }
 
     /// What one call of this kind is called, in headings.
     pub const fn singular(self) -> &'static str {
         match self {
-            RpcKind::ListObjectsV2 => "request",
+            _ if self.is_remote_procedure() => "RPC",
             _ if self.is_system_call() => "system call",
-            _ => "RPC",
+            _ => "request",
         }
+    }
+
+    /// Whether it is a remote procedure: neither a system call nor a request of HTTP.
+    pub const fn is_remote_procedure(self) -> bool {
+        !self.is_system_call() && !matches!(self, CallKind::ListObjectsV2)
     }
 
     /// Whether it is a system call and no remote procedure.
     pub const fn is_system_call(self) -> bool {
-        self as usize >= RpcKind::SysOpen as usize
+        self as usize >= CallKind::SysOpen as usize
     }
 }
 

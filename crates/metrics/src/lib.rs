@@ -14,7 +14,7 @@ mod tests;
 mod traits;
 
 pub use histogram::{Histogram, HistogramError};
-pub use kind::{ErrorKind, OpKind, RpcKind};
+pub use kind::{CallKind, ErrorKind, OpKind};
 pub use latency_summary::LatencySummary;
 pub use path::PathFacts;
 pub use procedure::{ListingStats, ProcedureStats};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::RpcKind;
+use crate::CallKind;
 
 /// The calls of one procedure, or system calls of one name, that operations made.
 ///
@@ -10,7 +10,7 @@ use crate::RpcKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcedureStats {
     /// The procedure or system call.
-    pub procedure: RpcKind,
+    pub procedure: CallKind,
     /// Calls sent, retransmits included: what a server counts.
     pub calls: u64,
     /// Replies that report success.
@@ -68,7 +68,7 @@ impl ListingStats {
 
 impl ProcedureStats {
     /// Nothing yet.
-    pub const fn new(procedure: RpcKind) -> Self {
+    pub const fn new(procedure: CallKind) -> Self {
         Self { procedure, calls: 0, ok: 0, errors: 0, total_ns: 0, max_ns: 0, listing: None }
     }
 
@@ -112,7 +112,7 @@ impl ProcedureStats {
 
     /// The entry of a procedure in a list with one entry each, added if absent.
     #[inline]
-    pub fn entry(list: &mut Vec<ProcedureStats>, procedure: RpcKind) -> &mut ProcedureStats {
+    pub fn entry(list: &mut Vec<ProcedureStats>, procedure: CallKind) -> &mut ProcedureStats {
         let at = match list.iter().position(|stats| stats.procedure == procedure) {
             Some(at) => at,
             None => {

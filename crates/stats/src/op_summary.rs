@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use metrics::{ErrorKind, LatencySummary, OpKind, ProcedureStats, RpcKind};
+use metrics::{CallKind, ErrorKind, LatencySummary, OpKind, ProcedureStats};
 use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
@@ -43,7 +43,7 @@ pub struct OpSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcedureSummary {
     /// The procedure or system call.
-    pub procedure: RpcKind,
+    pub procedure: CallKind,
     /// Calls sent, retransmits included.
     pub calls: u64,
     /// The same per operation, failed ones included.

@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use metrics::{ErrorKind, Interval, ListingStats, OpKind, OpStats, ProcedureStats, RpcKind};
+use metrics::{CallKind, ErrorKind, Interval, ListingStats, OpKind, OpStats, ProcedureStats};
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ prop_compose! {
 
 prop_compose! {
     fn op_result()(
-        op in of(op()), n in vec(count(), 8), calls_per_op in number(), mean_ns in number(), procedure in select(RpcKind::ALL), listing in of(listing()), errors in btree_map(select(ErrorKind::ALL), count(), 0..4),
+        op in of(op()), n in vec(count(), 8), calls_per_op in number(), mean_ns in number(), procedure in select(CallKind::ALL), listing in of(listing()), errors in btree_map(select(ErrorKind::ALL), count(), 0..4),
         e in vec(estimate(), 3), service in latency(), response in latency(),
     ) -> OpSummary {
         OpSummary {
@@ -247,7 +247,7 @@ prop_compose! {
     fn op_stats()(
         n in vec(count(), 4), errors in vec(0u64..1 << 40, ErrorKind::COUNT), failing: bool,
         service in vec(any::<u64>(), 0..40), response in of(vec(any::<u64>(), 0..40)),
-        procedures in vec((select(RpcKind::ALL), vec(count(), 5)), 0..3),
+        procedures in vec((select(CallKind::ALL), vec(count(), 5)), 0..3),
     ) -> OpStats {
         let procedures = procedures.into_iter().map(|(procedure, n)| ProcedureStats {
             procedure, calls: n[0], ok: n[1], errors: n[2], total_ns: n[3], max_ns: n[4],

@@ -251,12 +251,12 @@ fn plans_of_earlier_versions_hold_both_kinds_of_load() {
 
 #[test]
 fn calls_by_procedure_are_kept_with_their_operation() {
-    use metrics::{ProcedureStats, RpcKind};
+    use metrics::{CallKind, ProcedureStats};
     let results = Results::new();
     let store = results.open();
     store.begin_run(&run("aaaabbb2", "every alternative")).unwrap();
     let mut interval = Interval { length_ns: 1_000_000_000, ..Interval::default() };
-    let mut calls = ProcedureStats::new(RpcKind::Create);
+    let mut calls = ProcedureStats::new(CallKind::Create);
     calls.count(2, Some(1500));
     calls.count(1, None);
     calls.page(7, Some(1700));

@@ -1,6 +1,6 @@
 //! Listings of a directory: each operation goes through all of it, one buffer of entries at a time.
 
-use metrics::{ErrorKind, RpcKind};
+use metrics::{CallKind, ErrorKind};
 use reactor::{Directory, File, FileOptions};
 
 use super::operation::{Fault, refused, take_buffer};
@@ -29,7 +29,7 @@ pub(super) async fn list(session: &FileSession, op: &Op) -> Result<Done, Fault> 
 async fn open(session: &FileSession, op: &Op, directory: &Directory) -> Result<File, Fault> {
     let tree = &session.config.tree;
     if tree.is_flat() {
-        let opened = step(session, op, RpcKind::SysOpen, directory.open_listing()).await;
+        let opened = step(session, op, CallKind::SysOpen, directory.open_listing()).await;
         return opened.map_err(|e| refused(session, op, &e));
     }
     let lane = &session.lanes[op.lane as usize];
@@ -39,7 +39,7 @@ async fn open(session: &FileSession, op: &Op, directory: &Directory) -> Result<F
     let len = tree.write_leaf(leaf, &mut name);
     name[len] = 0;
     let opening = directory.open_file(name, FileOptions::default());
-    let (listing, name) = step(session, op, RpcKind::SysOpen, opening).await;
+    let (listing, name) = step(session, op, CallKind::SysOpen, opening).await;
     lane.name.set(Some(name));
     listing.map_err(|e| refused(session, op, &e))
 }
@@ -58,7 +58,7 @@ pub(super) async fn entries(
     let mut buffer = session.buffers.take(LISTING_BYTES);
     let result = loop {
         let read;
-        (read, buffer) = step(session, op, RpcKind::SysGetdents, listing.entries(buffer)).await;
+        (read, buffer) = step(session, op, CallKind::SysGetdents, listing.entries(buffer)).await;
         rpcs += 1;
         let len = match read {
             Ok(len) => len,
@@ -66,7 +66,7 @@ pub(super) async fn entries(
         };
         let page = names_in(&buffer[..len]);
         let first_ns = first.then(|| session.reactor.now().saturating_sub(start_ns));
-        steps.page(RpcKind::SysGetdents, page, first_ns);
+        steps.page(CallKind::SysGetdents, page, first_ns);
         first = false;
         names += page;
         if len == 0 {
@@ -75,7 +75,7 @@ pub(super) async fn entries(
     };
     session.buffers.put(buffer);
     result?;
-    step(session, op, RpcKind::SysClose, listing.close()).await.map_err(|e| refused(session, op, &e))?;
+    step(session, op, CallKind::SysClose, listing.close()).await.map_err(|e| refused(session, op, &e))?;
     Ok((names, rpcs))
 }
 

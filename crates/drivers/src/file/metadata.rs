@@ -3,7 +3,7 @@
 use std::io;
 
 use content::TreeFile;
-use metrics::{ErrorKind, RpcKind};
+use metrics::{CallKind, ErrorKind};
 use reactor::{Buffer, Directory, FILE_MODE, FileOptions, SECOND_NAME_AT};
 
 use super::cache::Cache;
@@ -50,7 +50,7 @@ fn put_second(names: &mut Buffer, prefix: &[u8], tree: &DirectoryTree, object: u
 async fn single<T>(
     session: &FileSession,
     op: &Op,
-    call: RpcKind,
+    call: CallKind,
     running: impl Future<Output = (io::Result<T>, Buffer)>,
 ) -> Result<Done, Fault> {
     let (result, name) = step(session, op, call, running).await;
@@ -61,7 +61,7 @@ async fn single<T>(
 
 pub(super) async fn access(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    single(session, op, RpcKind::SysAccess, directory.access(take_name(session, op)?)).await
+    single(session, op, CallKind::SysAccess, directory.access(take_name(session, op)?)).await
 }
 
 /// Sets the permissions of new files, so that a file stays readable and writable; in a pass, those that it names.
@@ -71,7 +71,7 @@ pub(super) async fn chmod(session: &FileSession, op: &Op) -> Result<Done, Fault>
         Place::Tree(files) => files.mode,
         _ => FILE_MODE,
     };
-    single(session, op, RpcKind::SysChmod, directory.set_mode(take_name(session, op)?, mode)).await
+    single(session, op, CallKind::SysChmod, directory.set_mode(take_name(session, op)?, mode)).await
 }
 
 pub(super) async fn truncate(session: &FileSession, op: &Op) -> Result<Done, Fault> {
@@ -79,7 +79,7 @@ pub(super) async fn truncate(session: &FileSession, op: &Op) -> Result<Done, Fau
         Some(file) => file,
         None => open_file(session, op, true).await?,
     };
-    let setting = step(session, op, RpcKind::SysFtruncate, file.set_len(op.len));
+    let setting = step(session, op, CallKind::SysFtruncate, file.set_len(op.len));
     setting.await.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })
 }
@@ -88,12 +88,12 @@ pub(super) async fn rename(session: &FileSession, op: &Op) -> Result<Done, Fault
     let (directory, cache) = directory(session)?;
     cache.forget(op.object);
     cache.forget(op.other);
-    single(session, op, RpcKind::SysRename, directory.rename(take_names(session, op)?)).await
+    single(session, op, CallKind::SysRename, directory.rename(take_names(session, op)?)).await
 }
 
 pub(super) async fn link(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    single(session, op, RpcKind::SysLink, directory.link(take_names(session, op)?)).await
+    single(session, op, CallKind::SysLink, directory.link(take_names(session, op)?)).await
 }
 
 pub(super) async fn symlink(session: &FileSession, op: &Op) -> Result<Done, Fault> {
@@ -102,26 +102,26 @@ pub(super) async fn symlink(session: &FileSession, op: &Op) -> Result<Done, Faul
     // A link's text is relative to the link's own directory.
     if let Place::Tree(files) = &session.config.place {
         files.write_path(TreeFile::of(op.other), &mut names, SECOND_NAME_AT, true)?;
-        return single(session, op, RpcKind::SysSymlink, directory.symlink(names)).await;
+        return single(session, op, CallKind::SysSymlink, directory.symlink(names)).await;
     }
     let (up, tree) = ([*b"../"; MAX_DEPTH as usize], &session.config.tree);
     put_second(&mut names, up[..tree.depth() as usize].as_flattened(), tree, op.other);
-    single(session, op, RpcKind::SysSymlink, directory.symlink(names)).await
+    single(session, op, CallKind::SysSymlink, directory.symlink(names)).await
 }
 
 pub(super) async fn readlink(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    single(session, op, RpcKind::SysReadlink, directory.read_link(take_name(session, op)?)).await
+    single(session, op, CallKind::SysReadlink, directory.read_link(take_name(session, op)?)).await
 }
 
 pub(super) async fn mkdir(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    single(session, op, RpcKind::SysMkdir, directory.make_directory(take_name(session, op)?)).await
+    single(session, op, CallKind::SysMkdir, directory.make_directory(take_name(session, op)?)).await
 }
 
 pub(super) async fn rmdir(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    single(session, op, RpcKind::SysRmdir, directory.remove_directory(take_name(session, op)?)).await
+    single(session, op, CallKind::SysRmdir, directory.remove_directory(take_name(session, op)?)).await
 }
 
 /// Opens the file for reading and writing. The lane keeps the descriptor until it closes it or opens another file.
@@ -129,7 +129,7 @@ pub(super) async fn open(session: &FileSession, op: &Op) -> Result<Done, Fault> 
     let (directory, _) = directory(session)?;
     let options = FileOptions { write: true, ..options(session) };
     let opening = directory.open_descriptor(take_name(session, op)?, options);
-    let (opened, name) = step(session, op, RpcKind::SysOpen, opening).await;
+    let (opened, name) = step(session, op, CallKind::SysOpen, opening).await;
     let lane = &session.lanes[op.lane as usize];
     lane.name.set(Some(name));
     lane.descriptor.set(Some(opened.map_err(|e| refused(session, op, &e))?));
@@ -140,7 +140,7 @@ pub(super) async fn close(session: &FileSession, op: &Op) -> Result<Done, Fault>
     let Some(descriptor) = session.lanes[op.lane as usize].descriptor.take() else {
         return Err(Fault::new(ErrorKind::Rejected, "the lane has no open file"));
     };
-    let closing = step(session, op, RpcKind::SysClose, session.reactor.close(descriptor));
+    let closing = step(session, op, CallKind::SysClose, session.reactor.close(descriptor));
     closing.await.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })
 }

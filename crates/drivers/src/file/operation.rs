@@ -3,7 +3,7 @@
 use std::io;
 
 use content::TreeFile;
-use metrics::{ErrorKind, RpcKind};
+use metrics::{CallKind, ErrorKind};
 use reactor::{Buffer, File, FileOptions, Space};
 
 use super::config::{Fallocate, Place};
@@ -124,7 +124,7 @@ pub(super) async fn open_by_name(
         return Err(Fault::new(ErrorKind::Rejected, "a device has no files to open"));
     };
     let opening = directory.open_file(take_name(session, op)?, options);
-    let (file, name) = step(session, op, RpcKind::SysOpen, opening).await;
+    let (file, name) = step(session, op, CallKind::SysOpen, opening).await;
     session.lanes[op.lane as usize].name.set(Some(name));
     file.map_err(|e| refused(session, op, &e))
 }
@@ -202,7 +202,7 @@ async fn read_range<const STEPS: bool>(session: &FileSession, op: &Op, file: &Fi
             let at = op.offset + done.bytes + filled as u64;
             let read;
             (read, buffer) = if STEPS {
-                step(session, op, RpcKind::SysRead, file.read_at(buffer, filled..piece, at)).await
+                step(session, op, CallKind::SysRead, file.read_at(buffer, filled..piece, at)).await
             } else {
                 file.read_at(buffer, filled..piece, at).await
             };
@@ -255,7 +255,7 @@ pub(super) async fn write_range<const STEPS: bool>(
             let at = op.offset + done.bytes + written as u64;
             let wrote;
             (wrote, buffer) = if STEPS {
-                step(session, op, RpcKind::SysWrite, file.write_at(buffer, written..piece, at)).await
+                step(session, op, CallKind::SysWrite, file.write_at(buffer, written..piece, at)).await
             } else {
                 file.write_at(buffer, written..piece, at).await
             };
@@ -345,13 +345,13 @@ pub(super) async fn finish_file(
         synced.map_err(|e| refused(session, op, &e))?;
         done.rpcs += 1;
     }
-    step(session, op, RpcKind::SysClose, file.close()).await.map_err(|e| refused(session, op, &e))?;
+    step(session, op, CallKind::SysClose, file.close()).await.map_err(|e| refused(session, op, &e))?;
     done.rpcs += 1;
     Ok(done)
 }
 
-const fn sync_call(data_only: bool) -> RpcKind {
-    if data_only { RpcKind::SysFdatasync } else { RpcKind::SysFsync }
+const fn sync_call(data_only: bool) -> CallKind {
+    if data_only { CallKind::SysFdatasync } else { CallKind::SysFsync }
 }
 
 /// Creates the file, which must be new, and reserves its space if asked; returns the number of system calls.
@@ -367,12 +367,12 @@ async fn create_file(session: &FileSession, op: &Op) -> Result<(File, u32), Faul
     };
     let mut rpcs = 1;
     if let Some(space) = space {
-        let mut result = step(session, op, RpcKind::SysFallocate, file.allocate(space, 0, bytes)).await;
+        let mut result = step(session, op, CallKind::SysFallocate, file.allocate(space, 0, bytes)).await;
         rpcs += 1;
         if space == Space::Zero && result.as_ref().is_err_and(|e| e.raw_os_error() == Some(libc::EOPNOTSUPP))
         {
             let reserving = file.allocate(Space::Reserve, 0, bytes);
-            result = step(session, op, RpcKind::SysFallocate, reserving).await;
+            result = step(session, op, CallKind::SysFallocate, reserving).await;
             rpcs += 1;
         }
         result.map_err(|e| {
@@ -396,7 +396,7 @@ pub(super) async fn commit(session: &FileSession, op: &Op) -> Result<Done, Fault
     let done = match op.commit {
         CommitKind::Range(flags) => {
             let syncing = file.sync_range(op.offset, 0, flags.into());
-            step(session, op, RpcKind::SysSyncFileRange, syncing).await
+            step(session, op, CallKind::SysSyncFileRange, syncing).await
         }
         _ => step(session, op, sync_call(data_only), file.sync(data_only)).await,
     };
@@ -407,13 +407,13 @@ pub(super) async fn commit(session: &FileSession, op: &Op) -> Result<Done, Fault
 pub(super) async fn stat(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     if let Opened::Directory { directory, .. } = &session.opened {
         let asking = directory.size_of(take_name(session, op)?);
-        let (size, name) = step(session, op, RpcKind::SysStat, asking).await;
+        let (size, name) = step(session, op, CallKind::SysStat, asking).await;
         session.lanes[op.lane as usize].name.set(Some(name));
         size.map_err(|e| refused(session, op, &e))?;
     } else {
         let file = file_of!(session, op, false);
         let asking = async { rustix::fs::fstat(&file).map_err(io::Error::from) };
-        step(session, op, RpcKind::SysStat, asking).await.map_err(|e| refused(session, op, &e))?;
+        step(session, op, CallKind::SysStat, asking).await.map_err(|e| refused(session, op, &e))?;
         session.reactor.yield_now().await;
     }
     Ok(Done { rpcs: 1, ..Done::default() })
@@ -425,7 +425,7 @@ pub(super) async fn remove(session: &FileSession, op: &Op) -> Result<Done, Fault
     };
     cache.forget(op.object);
     let removing = directory.remove(take_name(session, op)?);
-    let (removed, name) = step(session, op, RpcKind::SysUnlink, removing).await;
+    let (removed, name) = step(session, op, CallKind::SysUnlink, removing).await;
     session.lanes[op.lane as usize].name.set(Some(name));
     removed.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })
@@ -440,9 +440,9 @@ pub(super) async fn trim(session: &FileSession, op: &Op) -> Result<Done, Fault> 
         _ => false,
     };
     let result = if blocks {
-        step(session, op, RpcKind::SysDiscard, file.discard_blocks(op.offset, op.len)).await
+        step(session, op, CallKind::SysDiscard, file.discard_blocks(op.offset, op.len)).await
     } else {
-        step(session, op, RpcKind::SysFallocate, file.allocate(Space::Punch, op.offset, op.len)).await
+        step(session, op, CallKind::SysFallocate, file.allocate(Space::Punch, op.offset, op.len)).await
     };
     result.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::io;
 
-use metrics::{ProcedureStats, RpcKind};
+use metrics::{CallKind, ProcedureStats};
 
 use super::session::FileSession;
 use crate::Op;
@@ -35,7 +35,7 @@ impl Steps {
     }
 
     /// Counts what a call listed; `first_ns` is the time since the operation began, in nanoseconds, for its first page.
-    pub(super) fn page(&self, call: RpcKind, entries: u64, first_ns: Option<u64>) {
+    pub(super) fn page(&self, call: CallKind, entries: u64, first_ns: Option<u64>) {
         ProcedureStats::entry(&mut self.0.borrow_mut(), call).page(entries, first_ns);
     }
 }
@@ -62,7 +62,7 @@ impl<T, B> Outcome for (io::Result<T>, B) {
 struct Step<'a> {
     session: &'a FileSession,
     lane: u32,
-    call: RpcKind,
+    call: CallKind,
     start_ns: u64,
     ok: bool,
 }
@@ -81,7 +81,7 @@ impl Drop for Step<'_> {
 pub(super) async fn step<T: Outcome>(
     session: &FileSession,
     op: &Op,
-    call: RpcKind,
+    call: CallKind,
     running: impl Future<Output = T>,
 ) -> T {
     let start_ns = session.reactor.now();

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use content::{FileTree, TreeFile, TreeRole};
-use metrics::{ErrorKind, RpcKind};
+use metrics::{CallKind, ErrorKind};
 use reactor::{Buffer, Directory, FileOptions};
 
 use super::list::entries;
@@ -104,7 +104,7 @@ fn give_back<T>(session: &FileSession, op: &Op, (result, name): (io::Result<T>, 
 pub(super) async fn append(session: &FileSession, op: &Op, files: &TreeFiles) -> Result<Done, Fault> {
     let name = named(session, files, op, TreeFile::of(op.object))?;
     let asking = directory(session)?.size_of(name);
-    let size = give_back(session, op, step(session, op, RpcKind::SysStat, asking).await);
+    let size = give_back(session, op, step(session, op, CallKind::SysStat, asking).await);
     let offset = size.map_err(|e| refused(session, op, &e))?;
     let at_end = Op { offset, ..*op };
     let file = open_by_name(session, op, FileOptions { write: true, ..options(session) }).await?;
@@ -123,9 +123,9 @@ pub(super) async fn clean_up(session: &FileSession, op: &Op, files: &TreeFiles) 
         let name = named(session, files, op, TreeFile { role, ..of })?;
         let removed = match role {
             TreeRole::Directory => {
-                step(session, op, RpcKind::SysRmdir, directory.remove_directory(name)).await
+                step(session, op, CallKind::SysRmdir, directory.remove_directory(name)).await
             }
-            _ => step(session, op, RpcKind::SysUnlink, directory.remove(name)).await,
+            _ => step(session, op, CallKind::SysUnlink, directory.remove(name)).await,
         };
         rpcs += 1;
         match give_back(session, op, removed) {
@@ -146,7 +146,7 @@ pub(super) async fn list(session: &FileSession, op: &Op, files: &TreeFiles) -> R
     let of = TreeFile::of(op.object);
     files.write(&mut name, 0, false, |text| files.tree.write_directory(of, files.files, text))?;
     let opening = directory.open_file(name, FileOptions::default());
-    let listing = give_back(session, op, step(session, op, RpcKind::SysOpen, opening).await);
+    let listing = give_back(session, op, step(session, op, CallKind::SysOpen, opening).await);
     let listing = listing.map_err(|e| refused(session, op, &e))?;
     let (names, rpcs) = entries(session, op, listing, start_ns).await?;
     if names < op.len {
@@ -200,7 +200,7 @@ pub(super) async fn set_attributes(session: &FileSession, op: &Op, files: &TreeF
     for (attribute, name) in NAMES.iter().enumerate().take(files.attributes as usize) {
         put_value(op.object, attribute, &mut buffer[..len]);
         let setting = file.set_xattr(name, buffer, len);
-        (result, buffer) = step(session, op, RpcKind::SysSetxattr, setting).await;
+        (result, buffer) = step(session, op, CallKind::SysSetxattr, setting).await;
         if result.is_err() {
             break;
         }
@@ -218,7 +218,7 @@ pub(super) async fn get_attributes(session: &FileSession, op: &Op, files: &TreeF
     let expected = &mut expected[..files.attribute_bytes as usize];
     for (attribute, name) in NAMES.iter().enumerate().take(files.attributes as usize) {
         let read;
-        (read, buffer) = step(session, op, RpcKind::SysGetxattr, file.xattr(name, buffer)).await;
+        (read, buffer) = step(session, op, CallKind::SysGetxattr, file.xattr(name, buffer)).await;
         put_value(op.object, attribute, expected);
         result = match read {
             Ok(len) if buffer.get(..len) == Some(&*expected) => Ok(()),

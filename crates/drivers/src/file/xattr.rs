@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use metrics::{ErrorKind, RpcKind};
+use metrics::{CallKind, ErrorKind};
 use reactor::{Buffer, File};
 use rustix::fs::{CWD, Mode, OFlags, XattrFlags, fremovexattr, fsetxattr, openat};
 use rustix::io::Errno;
@@ -45,7 +45,7 @@ pub(super) async fn set(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     value[..NAME_LEN].copy_from_slice(&name_of(op.content()));
     value[NAME_LEN..VALUE_LEN].copy_from_slice(&name_of(session.reactor.now()));
     let setting = file.set_xattr(ATTRIBUTE, value, VALUE_LEN);
-    let (set, value) = step(session, op, RpcKind::SysSetxattr, setting).await;
+    let (set, value) = step(session, op, CallKind::SysSetxattr, setting).await;
     give_back(session, op, value);
     set.map_err(|e| refused(session, op, &e))?;
     Ok(DONE)
@@ -55,7 +55,7 @@ pub(super) async fn set(session: &FileSession, op: &Op) -> Result<Done, Fault> {
 pub(super) async fn get(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (file, buffer) = file_and_name(session, op).await?;
     let reading = file.xattr(ATTRIBUTE, buffer);
-    let (read, value) = step(session, op, RpcKind::SysGetxattr, reading).await;
+    let (read, value) = step(session, op, CallKind::SysGetxattr, reading).await;
     let ours = read.as_ref().is_ok_and(|len| *len == VALUE_LEN && value[..NAME_LEN] == name_of(op.content()));
     give_back(session, op, value);
     match read {

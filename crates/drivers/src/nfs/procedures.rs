@@ -1,6 +1,6 @@
 //! Names of procedures in results.
 
-use metrics::RpcKind;
+use metrics::CallKind;
 use wire::nfs3::Procedure;
 
 use super::config::NfsVersion;
@@ -8,14 +8,14 @@ use super::config::NfsVersion;
 /// The name under which a procedure's calls are counted: in version 4.1 that of the operation which takes its place in the
 /// COMPOUND.
 #[inline]
-pub(super) fn rpc_kind(version: NfsVersion, procedure: Procedure) -> RpcKind {
+pub(super) fn rpc_kind(version: NfsVersion, procedure: Procedure) -> CallKind {
     match (version, procedure) {
-        (NfsVersion::V4_1, Procedure::Create) => RpcKind::Open,
-        (NfsVersion::V4_1, Procedure::Mkdir | Procedure::Symlink) => RpcKind::Create,
-        (NfsVersion::V4_1, Procedure::Rmdir) => RpcKind::Remove,
-        (NfsVersion::V4_1, Procedure::Readdirplus) => RpcKind::Readdir,
+        (NfsVersion::V4_1, Procedure::Create) => CallKind::Open,
+        (NfsVersion::V4_1, Procedure::Mkdir | Procedure::Symlink) => CallKind::Create,
+        (NfsVersion::V4_1, Procedure::Rmdir) => CallKind::Remove,
+        (NfsVersion::V4_1, Procedure::Readdirplus) => CallKind::Readdir,
         // Both are in the order of RFC 1813.
-        _ => RpcKind::ALL[procedure as usize],
+        _ => CallKind::ALL[procedure as usize],
     }
 }
 

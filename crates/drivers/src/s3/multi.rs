@@ -1,6 +1,6 @@
 //! Operations of several requests: multipart uploads and listings.
 
-use metrics::{ErrorKind, ProcedureStats, RpcKind};
+use metrics::{CallKind, ErrorKind, ProcedureStats};
 use wire::s3::{
     CompletedPart, ListedObject, MAX_PARTS, complete_multipart, parse_complete, parse_initiate, parse_list_v2,
 };
@@ -96,7 +96,7 @@ impl S3Session {
         let mut token: Option<String> = None;
         let mut objects = 0;
         let start_ns = self.reactor.now();
-        let mut listed = ProcedureStats::new(RpcKind::ListObjectsV2);
+        let mut listed = ProcedureStats::new(CallKind::ListObjectsV2);
         loop {
             let mut query = vec![("list-type", "2"), ("prefix", prefix.as_str())];
             if let Some(delimiter) = delimiter {

@@ -2,7 +2,7 @@
 
 use drivers::file::{FileSession, Place};
 use drivers::{Op, Session, Sink};
-use metrics::{OpKind, RpcKind};
+use metrics::{CallKind, OpKind};
 use reactor::{BackendChoice, Reactor};
 
 use crate::support::{connect, directory, driver, op, perform, place, with_directories};
@@ -90,7 +90,7 @@ fn files_that_do_not_stay_open_are_opened_again() {
             let kind = if round == 0 { OpKind::Create } else { OpKind::Write };
             perform(&reactor, &session, &op(kind, object, 0, 4096)).unwrap();
             session.visit_procedures(0, |stats| {
-                assert_eq!(stats.procedure, RpcKind::SysOpen);
+                assert_eq!(stats.procedure, CallKind::SysOpen);
                 opens += stats.calls;
             });
         }

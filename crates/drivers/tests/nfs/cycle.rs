@@ -140,7 +140,7 @@ fn another_object_costs_a_lookup() {
 
 #[test]
 fn a_file_with_all_its_content_is_one_operation() {
-    use metrics::RpcKind::{Commit, Create, Write};
+    use metrics::CallKind::{Commit, Create, Write};
     let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
     let server = Server::start(obedient);
     let session = open(&reactor, &server, &context(1));
@@ -162,7 +162,7 @@ fn a_file_with_all_its_content_is_one_operation() {
         let nodes = server.state.nodes.lock().unwrap();
         nodes.values().find(|node| node.name == format!("{object:016x}")).unwrap().data.len()
     };
-    use metrics::RpcKind::Read;
+    use metrics::CallKind::Read;
     for (kind, len, durable, calls, left) in [
         (OpKind::ReadFile, 300_001, false, &[(Read, 1)][..], 300_001),
         (OpKind::Overwrite, 5000, false, &[(Write, 1)], 300_001),

@@ -1,7 +1,7 @@
 //! Listings of whole directories, page by page.
 
 use drivers::Session;
-use metrics::{ErrorKind, OpKind, ProcedureStats, RpcKind};
+use metrics::{CallKind, ErrorKind, OpKind, ProcedureStats};
 use reactor::Reactor;
 use wire::nfs3::Procedure;
 
@@ -24,7 +24,7 @@ fn each_listing_goes_through_all_pages_and_counts_their_entries() {
         (0..250).for_each(|object| add_file(&server, object, 0));
         let session = open(&reactor, &server, &context(1));
         for (kind, procedure) in
-            [(OpKind::Readdir, RpcKind::Readdir), (OpKind::List, RpcKind::Readdirplus)].repeat(2)
+            [(OpKind::Readdir, CallKind::Readdir), (OpKind::List, CallKind::Readdirplus)].repeat(2)
         {
             assert_eq!(perform(&reactor, &session, op(kind, 0, 0, 0, 0)).unwrap().rpcs, 3);
             let [stats] = calls(&session)[..] else { panic!("{kind} calls one procedure") };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drivers::Session;
 use drivers::nfs::{Lookup, NfsConfig};
-use metrics::{OpKind, ProcedureStats, RpcKind};
+use metrics::{CallKind, OpKind, ProcedureStats};
 use reactor::Reactor;
 use wire::nfs3::{Procedure, Status};
 
@@ -21,7 +21,7 @@ const CYCLE: [(OpKind, u64, u64); 6] = [
 ];
 
 /// What each operation took; the sum over all equals what the server counted meanwhile.
-fn costs(reactor: &Reactor, server: &Server, lookup: Lookup) -> BTreeMap<OpKind, Vec<(RpcKind, u64)>> {
+fn costs(reactor: &Reactor, server: &Server, lookup: Lookup) -> BTreeMap<OpKind, Vec<(CallKind, u64)>> {
     let config = NfsConfig { lookup, ..config(server) };
     let session = open_with(reactor, server, &config, &context(1)).unwrap();
     let counted = || -> Vec<u64> {
@@ -45,7 +45,7 @@ fn costs(reactor: &Reactor, server: &Server, lookup: Lookup) -> BTreeMap<OpKind,
     }
     for (number, (before, after)) in before.into_iter().zip(counted()).enumerate() {
         let ours = all.iter().find(|stats| stats.procedure as usize == number).map_or(0, |stats| stats.calls);
-        assert_eq!(ours, after - before, "{}", RpcKind::ALL[number]);
+        assert_eq!(ours, after - before, "{}", CallKind::ALL[number]);
     }
     each
 }
@@ -56,15 +56,15 @@ fn each_operation_is_charged_with_its_own_calls() {
         let reactor = Reactor::open(choice).unwrap();
         let server = Server::start(obedient);
         let cached = costs(&reactor, &server, Lookup::Cached);
-        assert_eq!(cached[&OpKind::Create], [(RpcKind::Create, 1)]);
-        assert_eq!(cached[&OpKind::Read], [(RpcKind::Read, 1)]);
-        assert_eq!(cached[&OpKind::Stat], [(RpcKind::Getattr, 1)]);
+        assert_eq!(cached[&OpKind::Create], [(CallKind::Create, 1)]);
+        assert_eq!(cached[&OpKind::Read], [(CallKind::Read, 1)]);
+        assert_eq!(cached[&OpKind::Stat], [(CallKind::Getattr, 1)]);
         let walked = costs(&reactor, &server, Lookup::EachComponent);
-        assert_eq!(walked[&OpKind::Create], [(RpcKind::Lookup, 1), (RpcKind::Create, 1)]);
-        assert_eq!(walked[&OpKind::Read], [(RpcKind::Lookup, 2), (RpcKind::Read, 1)]);
+        assert_eq!(walked[&OpKind::Create], [(CallKind::Lookup, 1), (CallKind::Create, 1)]);
+        assert_eq!(walked[&OpKind::Read], [(CallKind::Lookup, 2), (CallKind::Read, 1)]);
         // The last LOOKUP returns the attributes.
-        assert_eq!(walked[&OpKind::Stat], [(RpcKind::Lookup, 2)]);
-        assert_eq!(walked[&OpKind::Remove], [(RpcKind::Lookup, 1), (RpcKind::Remove, 1)]);
+        assert_eq!(walked[&OpKind::Stat], [(CallKind::Lookup, 2)]);
+        assert_eq!(walked[&OpKind::Remove], [(CallKind::Lookup, 1), (CallKind::Remove, 1)]);
     });
 }
 
@@ -85,7 +85,7 @@ fn pieces_repetitions_and_errors_are_counted() {
         session.visit_procedures(0, |stats| all.push((stats.procedure, stats.calls, stats.ok, stats.errors)));
         (result.is_ok(), all)
     };
-    assert_eq!(of(OpKind::Create, 0), (true, vec![(RpcKind::Create, 2, 1, 0)]));
-    assert_eq!(of(OpKind::Write, 9500), (true, vec![(RpcKind::Write, 10, 10, 0)]));
-    assert_eq!(of(OpKind::Remove, 0), (false, vec![(RpcKind::Remove, 1, 0, 1)]));
+    assert_eq!(of(OpKind::Create, 0), (true, vec![(CallKind::Create, 2, 1, 0)]));
+    assert_eq!(of(OpKind::Write, 9500), (true, vec![(CallKind::Write, 10, 10, 0)]));
+    assert_eq!(of(OpKind::Remove, 0), (false, vec![(CallKind::Remove, 1, 0, 1)]));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use drivers::nfs::{Lookup, NfsConfig, NfsDriver, NfsSession};
 use drivers::tree::{DirectoryTree, TreeLayout};
 use drivers::{Driver, Op, Session};
-use metrics::{ErrorKind, OpKind, ProcedureStats, RpcKind};
+use metrics::{CallKind, ErrorKind, OpKind, ProcedureStats};
 use reactor::{BackendChoice, Reactor};
 use wire::nfs4::{Nfs4Status, Operation};
 
@@ -48,7 +48,7 @@ fn all() -> [Op; 27] {
 }
 
 /// Performs every operation; returns what each took. The sum equals what the server counted meanwhile.
-fn costs(reactor: &Reactor, server: &Server41, session: &NfsSession) -> Vec<(OpKind, Vec<(RpcKind, u64)>)> {
+fn costs(reactor: &Reactor, server: &Server41, session: &NfsSession) -> Vec<(OpKind, Vec<(CallKind, u64)>)> {
     let before = server.state().compounds.clone();
     let mut ours: BTreeMap<&str, u64> = BTreeMap::new();
     let mut each = Vec::new();
@@ -74,7 +74,7 @@ fn costs(reactor: &Reactor, server: &Server41, session: &NfsSession) -> Vec<(OpK
 
 #[test]
 fn every_operation_is_one_compound_named_by_what_it_does() {
-    use RpcKind::{
+    use CallKind::{
         Access, Commit, Create, Getattr, Link, Open, Read, Readdir, Readlink, Remove, Rename, Setattr, Write,
     };
     on_both(|choice| {
@@ -96,7 +96,7 @@ fn every_operation_is_one_compound_named_by_what_it_does() {
                     assert!(matches!(calls[2..], [] | [(Commit, 1)]), "{calls:?}");
                 }
                 OpKind::TruncateOverwrite => assert_eq!(calls, [(Setattr, 1), (Write, 1)]),
-                OpKind::Readlink => assert_eq!(calls, [(RpcKind::Lookup, 1), (Readlink, 1)]),
+                OpKind::Readlink => assert_eq!(calls, [(CallKind::Lookup, 1), (Readlink, 1)]),
                 _ => assert_eq!(calls, [(name, 1)], "{kind}"),
             }
         }
@@ -122,7 +122,7 @@ fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
             OpKind::List | OpKind::Readdir | OpKind::Remove | OpKind::WriteFile => 1,
             _ => 2,
         };
-        assert_eq!(calls[0], (RpcKind::Lookup, lookups), "{kind}");
+        assert_eq!(calls[0], (CallKind::Lookup, lookups), "{kind}");
     }
 }
 
@@ -141,10 +141,10 @@ fn files_in_a_tree_are_found_level_by_level() {
         let each = costs(&reactor, &server, &session);
         if lookup == Lookup::EachComponent {
             let of = |kind| each.iter().find(|(of, _)| *of == kind).unwrap().1[0];
-            assert_eq!(of(OpKind::Create), (RpcKind::Lookup, 3));
-            assert_eq!(of(OpKind::Read), (RpcKind::Lookup, 4));
+            assert_eq!(of(OpKind::Create), (CallKind::Lookup, 3));
+            assert_eq!(of(OpKind::Read), (CallKind::Lookup, 4));
             assert_ne!(tree.leaf_of(1), tree.leaf_of(3));
-            assert_eq!(of(OpKind::Rename), (RpcKind::Lookup, 6));
+            assert_eq!(of(OpKind::Rename), (CallKind::Lookup, 6));
         }
         assert_eq!(server.state().nodes.len(), 3 + 4 + 16);
         perform(&reactor, &session, op(OpKind::Create, 0, 1, 0, 0)).unwrap();

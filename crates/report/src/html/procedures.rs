@@ -1,5 +1,6 @@
 //! What operations cost: RPCs by procedure, or system calls.
 
+use metrics::CallKind;
 use store::{CallFigures, CellResult};
 
 use super::details;
@@ -27,9 +28,10 @@ pub fn table(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     }
     let kind = result.ops.iter().flat_map(|op| &op.procedures).next().map(|calls| calls.procedure);
     let (calls, call) = kind.map_or(("RPCs", "RPC"), |kind| (kind.plural(), kind.singular()));
-    let (caption, call) = match call {
-        "RPC" => ("RPCs of the operations, by procedure".to_owned(), "procedure"),
-        _ => (format!("{calls} of the operations"), call),
+    // Of RPCs, the column has the procedure.
+    let (caption, call) = match kind.is_none_or(CallKind::is_remote_procedure) {
+        true => (format!("{calls} of the operations, by procedure"), "procedure"),
+        false => (format!("{calls} of the operations"), call),
     };
     let heads = ["operation", call, "per operation", calls, "errors", "mean", "max"];
     details::table(&caption, &heads, &rows)

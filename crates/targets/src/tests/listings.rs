@@ -1,13 +1,13 @@
 //! Directories and buckets of many entries, listed in full by several lanes.
 
-use metrics::RpcKind;
+use metrics::CallKind;
 
 use super::*;
 
 const FILES: u64 = 200_000;
 
 /// Creates `count` files or objects, lists all of them with four lanes, and removes them.
-fn lists(opened: &Opened, kinds: &[(OpKind, RpcKind)], count: u64) {
+fn lists(opened: &Opened, kinds: &[(OpKind, CallKind)], count: u64) {
     let small = |ops: &[(OpKind, f64)]| {
         let mut workload = workload(ops);
         workload.queue_depth = 2;
@@ -54,7 +54,7 @@ fn a_directory_of_200_000_files_is_listed_in_full() {
     let memory = tempfile::tempdir_in("/dev/shm").unwrap_or(directory);
     let url = format!("file://{}", memory.path().display());
     let opened = open(&target(&url, &[]), &workload(&[(OpKind::List, 1.0)]), &options(&run)).unwrap();
-    let kinds = NAMES.map(|kind| (kind, RpcKind::SysGetdents));
+    let kinds = NAMES.map(|kind| (kind, CallKind::SysGetdents));
     lists(&opened, &kinds, FILES);
     opened.remove_all().unwrap();
 }
@@ -64,7 +64,7 @@ fn an_export_of_200_000_files_is_listed_in_full() {
     let (directory, _, run) = run();
     let array = Provisioned::start(directory.path());
     let opened = open(&array.nfs(), &workload(&[(OpKind::List, 1.0)]), &options(&run)).unwrap();
-    let kinds = [(OpKind::List, RpcKind::Readdirplus), (OpKind::Readdir, RpcKind::Readdir)];
+    let kinds = [(OpKind::List, CallKind::Readdirplus), (OpKind::Readdir, CallKind::Readdir)];
     lists(&opened, &kinds, FILES);
     opened.remove_all().unwrap();
 }
@@ -75,6 +75,6 @@ fn a_bucket_of_20_000_objects_is_listed_in_full() {
     let (directory, _, run) = run();
     let array = Provisioned::start(directory.path());
     let opened = open(&array.s3(), &workload(&[(OpKind::List, 1.0)]), &options(&run)).unwrap();
-    lists(&opened, &[(OpKind::List, RpcKind::ListObjectsV2)], 20_000);
+    lists(&opened, &[(OpKind::List, CallKind::ListObjectsV2)], 20_000);
     opened.remove_all().unwrap();
 }

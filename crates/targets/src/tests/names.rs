@@ -104,13 +104,13 @@ fn names_on_an_export_are_what_the_load_left() {
 
 /// Each operation took exactly the RPCs that it needs, and every RPC belongs to an operation.
 fn costs(mixed: &StageResult) {
-    use metrics::RpcKind::{self, Create, Lookup, Mkdir, Readlink, Remove, Rename, Rmdir, Setattr, Symlink};
+    use metrics::CallKind::{self, Create, Lookup, Mkdir, Readlink, Remove, Rename, Rmdir, Setattr, Symlink};
     for (kind, stats) in &mixed.total.ops {
         let calls: u64 = stats.procedures.iter().map(|procedure| procedure.calls).sum();
         assert_eq!(calls, stats.rpcs, "{kind}");
     }
     let of = |kind| mixed.total.op(kind).unwrap();
-    let calls = |kind, procedure: RpcKind| {
+    let calls = |kind, procedure: CallKind| {
         let list = &of(kind).procedures;
         list.iter().find(|stats| stats.procedure == procedure).map_or(0, |stats| stats.calls)
     };
@@ -124,10 +124,10 @@ fn costs(mixed: &StageResult) {
         (OpKind::Readlink, Readlink),
         (OpKind::Truncate, Setattr),
         (OpKind::Chmod, Setattr),
-        (OpKind::Append, RpcKind::Write),
+        (OpKind::Append, CallKind::Write),
         (OpKind::WriteFile, Create),
-        (OpKind::WriteFile, RpcKind::Write),
-        (OpKind::Link, RpcKind::Link),
+        (OpKind::WriteFile, CallKind::Write),
+        (OpKind::Link, CallKind::Link),
     ] {
         assert_eq!(calls(kind, procedure), of(kind).ok, "{kind}");
         let [call] =
@@ -142,7 +142,7 @@ fn costs(mixed: &StageResult) {
         assert!(call.max_ns <= call.total_ns && call.mean_ns() <= call.max_ns as f64);
     }
     // One or more pages each.
-    for (kind, procedure) in [(OpKind::List, RpcKind::Readdirplus), (OpKind::Readdir, RpcKind::Readdir)] {
+    for (kind, procedure) in [(OpKind::List, CallKind::Readdirplus), (OpKind::Readdir, CallKind::Readdir)] {
         assert!(calls(kind, procedure) >= of(kind).ok, "{kind}");
     }
     // Handles are looked up once a worker, and links never had one.
@@ -176,7 +176,7 @@ fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
         (OpKind::Link, 3),
     ] {
         let stats = mixed.total.op(kind).unwrap();
-        let lookup = stats.procedures.iter().find(|stats| stats.procedure == metrics::RpcKind::Lookup);
+        let lookup = stats.procedures.iter().find(|stats| stats.procedure == metrics::CallKind::Lookup);
         assert_eq!(lookup.unwrap().calls, lookups * stats.ok, "{kind}");
     }
     opened.remove_all().unwrap();

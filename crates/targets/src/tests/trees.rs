@@ -75,7 +75,7 @@ fn a_tree_on_an_export_holds_what_the_load_left() {
         // Directories are looked up once a worker, like files.
         let lookups = |kind| {
             let stats = mixed.total.op(kind).unwrap();
-            let calls = stats.procedures.iter().find(|calls| calls.procedure == metrics::RpcKind::Lookup);
+            let calls = stats.procedures.iter().find(|calls| calls.procedure == metrics::CallKind::Lookup);
             (calls.map_or(0, |calls| calls.calls), stats.ok)
         };
         for kind in [OpKind::Create, OpKind::Rename, OpKind::Mkdir, OpKind::List] {
@@ -107,12 +107,12 @@ fn a_walk_through_a_tree_looks_up_each_level() {
         (OpKind::Link, 7),
     ] {
         let stats = mixed.total.op(kind).unwrap();
-        let lookup = stats.procedures.iter().find(|stats| stats.procedure == metrics::RpcKind::Lookup);
+        let lookup = stats.procedures.iter().find(|stats| stats.procedure == metrics::CallKind::Lookup);
         assert_eq!(lookup.unwrap().calls, lookups * stats.ok, "{kind}");
     }
     // From one directory to another, except for one in 16 by chance.
     let renamed = mixed.total.op(OpKind::Rename).unwrap();
-    let lookup = renamed.procedures.iter().find(|calls| calls.procedure == metrics::RpcKind::Lookup);
+    let lookup = renamed.procedures.iter().find(|calls| calls.procedure == metrics::CallKind::Lookup);
     let (lookups, most) = (lookup.unwrap().calls, 6 * renamed.ok);
     assert!(lookups % 3 == 0 && lookups < most && lookups > most * 9 / 10, "{lookups} of {most}");
     opened.remove_all().unwrap();
