@@ -28,8 +28,8 @@ pub(super) trait Call: Copy {
     /// Appends the operations that it is in version 4.1.
     fn compound(arguments: &Self::Arguments<'_>, to: &mut CompoundWriter<'_>);
 
-    /// Extracts its own reply from any; `None` when it is another procedure's.
-    fn reply(any: Reply) -> Option<Self::Reply>;
+    /// Extracts its own reply from any, given the handle that the slot holds; `None` when it is another procedure's.
+    fn reply(any: Reply, file: &FileHandle) -> Option<Self::Reply>;
 }
 
 /// The kind of reply that a slot waits for.
@@ -57,13 +57,15 @@ pub(super) enum Expect {
     Renew,
 }
 
-/// The relevant part of a procedure's result.
+/// The relevant part of a procedure's result. It is copied for every call, so a handle in it, which few results have and
+/// which is several times as large as the rest, is kept in the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     Getattr(()),
-    Lookup(Found),
-    /// The new file's handle, if the server returns it.
-    Create(Option<FileHandle>),
+    /// The file's size in bytes, if the server returns it; its handle is in the slot.
+    Lookup(Option<u64>),
+    /// The server returned the new file's handle, which is in the slot.
+    Create(bool),
     Remove(()),
     Read(Came),
     Write(Written),
@@ -118,6 +120,10 @@ pub(super) struct Listed {
 
 macro_rules! call {
     ($name:ident as $compound:ident, $arguments:ty => $reply:ty) => {
+        call!($name as $compound, $arguments => $reply, |reply, _| reply);
+    };
+    // The reply is made of what is kept of it, and the handle in the slot.
+    ($name:ident as $compound:ident, $arguments:ty => $reply:ty, |$kept:ident, $file:pat_param| $made:expr) => {
         #[derive(Clone, Copy)]
         pub(super) struct $name;
 
@@ -137,8 +143,8 @@ macro_rules! call {
             }
 
             #[inline]
-            fn reply(any: Reply) -> Option<$reply> {
-                if let Reply::$name(reply) = any { Some(reply) } else { None }
+            fn reply(any: Reply, $file: &FileHandle) -> Option<$reply> {
+                if let Reply::$name($kept) = any { Some($made) } else { None }
             }
         }
     };
@@ -163,7 +169,7 @@ macro_rules! call {
             }
 
             #[inline]
-            fn reply(any: Reply) -> Option<$reply> {
+            fn reply(any: Reply, _: &FileHandle) -> Option<$reply> {
                 if let Reply::$name(reply) = any { Some(reply) } else { None }
             }
         }
@@ -171,8 +177,8 @@ macro_rules! call {
 }
 
 call!(Getattr as getattr, FileHandle => ());
-call!(Lookup as lookup, DirArgs<'a> => Found);
-call!(Create as create, CreateArgs<'a> => Option<FileHandle>);
+call!(Lookup as lookup, DirArgs<'a> => Found, |size, file| Found { file: *file, size });
+call!(Create as create, CreateArgs<'a> => Option<FileHandle>, |returned, file| returned.then_some(*file));
 call!(Remove as remove, DirArgs<'a> => ());
 call!(Read of Piece as read, ReadArgs => Came);
 call!(Write of Piece as write, WriteHead => Written);

@@ -1,26 +1,50 @@
 //! Decodes the relevant parts of replies.
 
 use wire::nfs3::{
-    AccessOk, Attributes, CommitOk, CreateOk, LinkWcc, LookupOk, Name, ProcedureResult, ReadHead,
+    AccessOk, Attributes, CommitOk, CreateOk, FileHandle, LinkWcc, LookupOk, Name, ProcedureResult, ReadHead,
     ReaddirEntry, ReaddirplusEntry, ReadlinkOk, RenameWcc, Status, Verifier, WccData, WriteOk,
 };
 use wire::rpc::ReplyHeader;
 use wire::xdr::{Decode, DecodeError, Reader};
 
-use super::calls::{Expect, Found, Listed, Reply, Written};
+use super::calls::{Expect, Listed, Reply, Written};
 use super::errors::refusal;
 use super::slots::{Answer, Piece};
 
 /// The type of a reply, as far as its first bytes show.
 pub(super) enum Head {
     /// A READ of this piece, with its payload at this offset.
-    Payload(Piece, ReadHead, usize),
+    Payload(Piece, Coming, usize),
     Answer(Answer),
 }
 
-/// Decodes a reply; a READ's only up to its payload.
+/// What a READ's reply says of its payload.
+pub(super) struct Coming {
+    /// Bytes read.
+    pub(super) count: u32,
+    /// The read reached the file's end.
+    pub(super) eof: bool,
+    /// Length of the payload.
+    pub(super) data_len: u32,
+}
+
+/// [`ReadHead`] without the attributes, which nobody looks at.
+struct HeadOfRead(Coming);
+
+impl Decode<'_> for HeadOfRead {
+    #[inline]
+    fn decode(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        if from.bool()? {
+            from.take(Attributes::ENCODED_BYTES)?;
+        }
+        let (count, eof) = (from.u32()?, from.bool()?);
+        Ok(Self(Coming { count, eof, data_len: ReadHead::payload_len(from)? }))
+    }
+}
+
+/// Decodes a reply; a READ's only up to its payload. A handle in it goes to `file`.
 #[inline]
-pub(super) fn read_head(record: &[u8], expect: Expect) -> Result<Head, DecodeError> {
+pub(super) fn read_head(record: &[u8], expect: Expect, file: &mut FileHandle) -> Result<Head, DecodeError> {
     let mut reader = Reader::new(record);
     let header = ReplyHeader::decode(&mut reader)?;
     if let Some((kind, text)) = refusal(&header.body) {
@@ -29,17 +53,21 @@ pub(super) fn read_head(record: &[u8], expect: Expect) -> Result<Head, DecodeErr
     let from = &mut reader;
     let answer = match expect {
         Expect::Read(piece) => {
-            let outcome: ProcedureResult<ReadHead, Option<Attributes>> = ProcedureResult::decode(from)?;
+            let outcome: ProcedureResult<HeadOfRead, Option<Attributes>> = ProcedureResult::decode(from)?;
             match outcome {
-                Ok(head) => return Ok(Head::Payload(piece, head, reader.position())),
+                Ok(HeadOfRead(coming)) => return Ok(Head::Payload(piece, coming, reader.position())),
                 Err(failure) => Answer::Status(failure.status),
             }
         }
         Expect::Getattr => answer::<Attributes, ()>(from, |_| Reply::Getattr(()))?,
         Expect::Lookup => answer::<LookupOk, Option<Attributes>>(from, |ok| {
-            Reply::Lookup(Found { file: ok.file, size: ok.attributes.map(|attributes| attributes.size) })
+            *file = ok.file;
+            Reply::Lookup(ok.attributes.map(|attributes| attributes.size))
         })?,
-        Expect::Create => answer::<CreateOk, WccData>(from, |ok| Reply::Create(ok.file))?,
+        Expect::Create => answer::<CreateOk, WccData>(from, |ok| {
+            ok.file.inspect(|created| *file = *created);
+            Reply::Create(ok.file.is_some())
+        })?,
         Expect::Remove => answer::<WccData, WccData>(from, |_| Reply::Remove(()))?,
         Expect::Write(_) => answer::<WriteOk, WccData>(from, |ok| {
             let WriteOk { count: bytes, committed, verifier, .. } = ok;

@@ -1,10 +1,10 @@
 //! The payload of a READ as it arrives: counted, compared, and judged at its end; never kept.
 
 use metrics::ErrorKind;
-use wire::nfs3::ReadHead;
 use wire::xdr::{DecodeError, padding};
 
 use super::calls::{Came, Reply};
+use super::decode::Coming;
 use super::incoming::{Garbage, garbage};
 use super::slots::{Answer, Piece, Table};
 use crate::Payload;
@@ -33,7 +33,7 @@ impl Flow {
         slot: u32,
         xid: u32,
         asked: Piece,
-        head: &ReadHead,
+        head: &Coming,
         now_ns: u64,
         checked: Option<Payload>,
         table: &mut Table,

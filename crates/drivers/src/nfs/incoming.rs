@@ -12,7 +12,7 @@ use wire::xdr::DecodeError;
 use super::calls::Expect;
 use super::decode::{Head, read_head};
 use super::flow::{Flow, fail};
-use super::slots::{Answer, Found, Table};
+use super::slots::{Answer, Found, Slot, Table};
 use super::v41::{self, Late, SessionSlots};
 use crate::{Payload, Sink};
 
@@ -76,8 +76,10 @@ impl Incoming {
         self.session_lost
     }
 
-    fn read_head(&self, record: &[u8], expect: Expect) -> Result<Head, DecodeError> {
-        if self.session.is_some() { v41::read_head(record, expect) } else { read_head(record, expect) }
+    #[inline]
+    fn read_head(&self, record: &[u8], slot: &mut Slot) -> Result<Head, DecodeError> {
+        let Slot { expect, file, .. } = slot;
+        if self.session.is_some() { v41::read_head(record, *expect, file) } else { read_head(record, *expect, file) }
     }
 
     /// Frees the session's slot of a call whose reply arrives.
@@ -162,11 +164,10 @@ impl Incoming {
             self.free_late(record);
             return Ok(());
         };
-        let expect = table.slots[index as usize].expect;
         if let Err(problem) = self.free_slot(record, table, index) {
             return Err(self.refuse(problem, table, index));
         }
-        let failed = match self.read_head(record, expect) {
+        let failed = match self.read_head(record, &mut table.slots[index as usize]) {
             Ok(Head::Payload(asked, head, at)) => {
                 let mut flow = Flow::new(index, xid, asked, &head, now_ns, self.checked(), table);
                 match flow.take(&record[at..]) {
@@ -226,7 +227,7 @@ impl Incoming {
             self.head.extend_from_slice(rest);
             return Ok(());
         }
-        match self.read_head(&self.head, expect) {
+        match self.read_head(&self.head, &mut table.slots[index as usize]) {
             Ok(Head::Payload(asked, head, at)) => {
                 let whole = std::mem::take(&mut self.head);
                 let freed = self.free_slot(&whole, table, index);

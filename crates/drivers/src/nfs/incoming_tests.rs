@@ -12,7 +12,7 @@ use wire::nfs3::{
 use wire::rpc::{LAST_FRAGMENT, ReplyHeader};
 use wire::xdr::Encode;
 
-use super::calls::{Came, Expect, Found, Reply};
+use super::calls::{Came, Expect, Reply};
 use super::incoming::{Garbage, Incoming};
 use super::slots::{Answer, Piece, Table};
 use crate::{Payload, Sink};
@@ -117,7 +117,7 @@ proptest! {
         for slot in &table.slots {
             let expected = match slot.expect {
                 Expect::Read(_) => Answer::Reply(Reply::Read(Came { bytes: READ_LEN, eof: false })),
-                Expect::Lookup => Answer::Reply(Reply::Lookup(Found { file: FileHandle::EMPTY, size: None })),
+                Expect::Lookup => Answer::Reply(Reply::Lookup(None)),
                 _ => Answer::Status(Status::IO),
             };
             prop_assert_eq!(slot.answer.as_ref(), Some(&expected));

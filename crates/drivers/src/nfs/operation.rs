@@ -130,7 +130,7 @@ impl<'a> Operation<'a> {
             self.done.retries += ended.sends.saturating_sub(1);
             let (kind, text) = match ended.answer {
                 Answer::Reply(reply) => {
-                    return Ok(C::reply(reply).expect("a reply is decoded as what its slot waits for"));
+                    return Ok(ticket.reply(reply).expect("a reply is decoded as what its slot waits for"));
                 }
                 Answer::Status(status) => {
                     let answer = self.session.version.shown(status);
@@ -194,7 +194,7 @@ impl<'a> Operation<'a> {
     /// Creates the file with all its content. Handles are known from here on, so the path is looked up once.
     pub(super) async fn write_file(&mut self) -> Result<(), Fault> {
         let file = self.create_file().await?;
-        self.transfer::<Write>(file).await?;
+        self.transfer::<Write>(&file).await?;
         self.finish_file(file).await
     }
 
@@ -207,7 +207,7 @@ impl<'a> Operation<'a> {
     /// Empties an existing file and writes all of it, like a client that opens it with `O_TRUNC`.
     pub(super) async fn truncate_overwrite(&mut self) -> Result<(), Fault> {
         let file = self.set_size(0).await?;
-        self.transfer::<Write>(file).await?;
+        self.transfer::<Write>(&file).await?;
         self.finish_file(file).await
     }
 
@@ -255,11 +255,11 @@ impl<'a> Operation<'a> {
             }
             opened => opened?,
         };
-        match self.transfer::<M>(opened.file).await {
+        match self.transfer::<M>(&opened.file).await {
             Ok(()) => Ok(opened.file),
             Err(fault) => {
                 let file = self.open_again(opened, fault).await?;
-                self.transfer::<M>(file).await.map(|()| file)
+                self.transfer::<M>(&file).await.map(|()| file)
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use metrics::{ErrorKind, OpKind};
 use reactor::Signal;
-use wire::nfs3::Status;
+use wire::nfs3::{FileHandle, Status};
 
 use super::calls::{Expect, Reply};
 use super::v41::Assigned;
@@ -84,6 +84,8 @@ pub(super) struct Slot {
     /// The payload of a READ, when it can be verified only as part of its whole block.
     pub(super) gathered: Vec<u8>,
     pub(super) answer: Option<Answer>,
+    /// The handle in the reply of a LOOKUP or CREATE.
+    pub(super) file: FileHandle,
     pub(super) signal: Signal,
     /// The slot of the session, with version 4.1, from when it is transmitted until its reply arrives.
     pub(super) assigned: Option<Assigned>,
@@ -138,6 +140,7 @@ impl Table {
                 first_byte_ns: None,
                 gathered: Vec::new(),
                 answer: None,
+                file: FileHandle::EMPTY,
                 signal: signal(),
                 assigned: None,
             })

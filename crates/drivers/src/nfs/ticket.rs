@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::calls::{Call, Reply};
 use super::connection::Connection;
 use super::slots::Answer;
 
@@ -45,6 +46,15 @@ impl<'a, C> Ticket<'a, C> {
         let answer = slot.answer.take()?;
         let latency_ns = self.connection.transport.last_received_ns.get().saturating_sub(slot.sent_ns);
         Some(Ended { answer, sends: slot.sends, first_byte_ns: slot.first_byte_ns, latency_ns })
+    }
+
+    /// Extracts the call's own reply from any.
+    #[inline]
+    pub(super) fn reply(&self, any: Reply) -> Option<C::Reply>
+    where
+        C: Call,
+    {
+        C::reply(any, &self.connection.table.borrow().slots[self.slot as usize].file)
     }
 
     /// The collected payload of a READ; [`Ticket::return_gathered`] returns the buffer for reuse.

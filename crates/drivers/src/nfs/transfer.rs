@@ -19,7 +19,7 @@ pub(super) trait Mover: Call {
     const MAKES_FILES: bool;
 
     /// The call that moves a piece of a file.
-    fn of(session: &NfsSession, file: FileHandle, piece: Piece) -> (Self, Self::Arguments<'static>);
+    fn of(session: &NfsSession, file: &FileHandle, piece: Piece) -> (Self, Self::Arguments<'static>);
 
     /// Maximum bytes moved by one call.
     fn bytes_max(session: &NfsSession) -> u32;
@@ -38,7 +38,7 @@ pub(super) trait Mover: Call {
 
 impl<'a> Operation<'a> {
     /// Reads or writes the operation's range, in as many calls as the server's limit requires.
-    pub(super) async fn transfer<M: Mover>(&mut self, file: FileHandle) -> Result<(), Fault> {
+    pub(super) async fn transfer<M: Mover>(&mut self, file: &FileHandle) -> Result<(), Fault> {
         let size = u64::from(M::bytes_max(self.session));
         let len = self.op.len;
         if len <= size {
@@ -85,7 +85,7 @@ impl<'a> Operation<'a> {
     async fn finish<M: Mover>(
         &mut self,
         mut ticket: Ticket<'a, M>,
-        file: FileHandle,
+        file: &FileHandle,
         mut piece: Piece,
     ) -> Result<u32, Fault> {
         let mut calls = 1;
@@ -109,7 +109,7 @@ impl<'a> Operation<'a> {
     }
 
     #[inline]
-    fn begin_piece<M: Mover>(&self, slot: u32, file: FileHandle, piece: Piece) -> Ticket<'a, M> {
+    fn begin_piece<M: Mover>(&self, slot: u32, file: &FileHandle, piece: Piece) -> Ticket<'a, M> {
         let (call, arguments) = M::of(self.session, file, piece);
         self.begin(slot, call, &arguments)
     }
@@ -141,8 +141,8 @@ impl Mover for Read {
     const MAKES_FILES: bool = false;
 
     #[inline]
-    fn of(_: &NfsSession, file: FileHandle, piece: Piece) -> (Self, ReadArgs) {
-        (Read(piece), ReadArgs { file, offset: piece.offset, count: piece.len })
+    fn of(_: &NfsSession, file: &FileHandle, piece: Piece) -> (Self, ReadArgs) {
+        (Read(piece), ReadArgs { file: *file, offset: piece.offset, count: piece.len })
     }
 
     #[inline]
@@ -176,10 +176,10 @@ impl Mover for Write {
     const MAKES_FILES: bool = true;
 
     #[inline]
-    fn of(session: &NfsSession, file: FileHandle, piece: Piece) -> (Self, WriteHead) {
+    fn of(session: &NfsSession, file: &FileHandle, piece: Piece) -> (Self, WriteHead) {
         let Piece { offset, len, .. } = piece;
         let stable = if session.stable { Stability::FileSync } else { Stability::Unstable };
-        (Write(piece), WriteHead { file, offset, count: len, stable, data_len: len })
+        (Write(piece), WriteHead { file: *file, offset, count: len, stable, data_len: len })
     }
 
     #[inline]

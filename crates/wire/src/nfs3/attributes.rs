@@ -56,6 +56,11 @@ xdr_struct! {
     }
 }
 
+impl Attributes {
+    /// Their size on the wire.
+    pub const ENCODED_BYTES: usize = 84;
+}
+
 xdr_struct! {
     /// Pre-operation attributes that matter to caches (`wcc_attr`).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]

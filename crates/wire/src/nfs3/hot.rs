@@ -34,6 +34,17 @@ pub struct ReadHead {
     pub data_len: u32,
 }
 
+impl ReadHead {
+    /// Reads the length of the payload, its last field.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`], or a length that no payload has.
+    #[inline]
+    pub fn payload_len(from: &mut Reader<'_>) -> Result<u32, DecodeError> {
+        Ok(from.length("READ payload", PAYLOAD_LIMIT)? as u32)
+    }
+}
+
 impl Encode for ReadHead {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) {
@@ -51,7 +62,7 @@ impl Decode<'_> for ReadHead {
             attributes: Option::decode(from)?,
             count: from.u32()?,
             eof: from.bool()?,
-            data_len: from.length("READ payload", PAYLOAD_LIMIT)? as u32,
+            data_len: Self::payload_len(from)?,
         })
     }
 }

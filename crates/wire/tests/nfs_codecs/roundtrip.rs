@@ -71,3 +71,11 @@ fn hot_procedures_allocate_nothing() {
     });
     assert_eq!(seen.calls, 0);
 }
+
+#[test]
+fn attributes_have_one_size_on_the_wire() {
+    let attributes: Attributes = Source::new(&[7; 256]).get();
+    let mut out = Vec::new();
+    attributes.encode(&mut out);
+    assert_eq!(out.len(), Attributes::ENCODED_BYTES);
+}

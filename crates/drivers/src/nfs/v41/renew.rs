@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use reactor::{Reactor, Task};
-use wire::nfs3::Procedure;
+use wire::nfs3::{FileHandle, Procedure};
 
 use super::super::calls::{Call, Expect, Reply};
 use super::super::connection::Connection;
@@ -23,7 +23,7 @@ impl Call for Renew {
         Expect::Renew
     }
 
-    fn reply(any: Reply) -> Option<()> {
+    fn reply(any: Reply, _: &FileHandle) -> Option<()> {
         if let Reply::Renew(reply) = any { Some(reply) } else { None }
     }
 

@@ -1,6 +1,6 @@
 //! Decodes replies of COMPOUNDs.
 
-use wire::nfs3::{self, Verifier};
+use wire::nfs3::{self, FileHandle, Verifier};
 use wire::nfs4::{
     Access4Ok, Attributes4, Bitmap, ChangeInfo, Create4Ok, Entry, Fattr, Handle, Nfs4Status, OpenOk,
     Operation, Read4Head, RenameOk, ReplyHead, SequenceOk, StateId, Write4Ok,
@@ -8,8 +8,8 @@ use wire::nfs4::{
 use wire::rpc::ReplyHeader;
 use wire::xdr::{Decode, DecodeError, Reader};
 
-use super::super::calls::{Expect, Found, Listed, Reply, Written};
-use super::super::decode::Head;
+use super::super::calls::{Expect, Listed, Reply, Written};
+use super::super::decode::{Coming, Head};
 use super::super::errors::refusal;
 use super::super::incoming::{Garbage, garbage};
 use super::super::slots::{Answer, Slot};
@@ -156,16 +156,16 @@ impl SessionSlots {
     }
 }
 
-/// Decodes a reply; a READ's only up to its payload.
+/// Decodes a reply; a READ's only up to its payload. A handle in it goes to `file`.
 #[inline]
-pub(in super::super) fn read_head(record: &[u8], expect: Expect) -> Result<Head, DecodeError> {
+pub(in super::super) fn read_head(record: &[u8], expect: Expect, file: &mut FileHandle) -> Result<Head, DecodeError> {
     let mut reader = Reader::new(record);
     let header = ReplyHeader::decode(&mut reader)?;
     if let Some((kind, text)) = refusal(&header.body) {
         return Ok(Head::Answer(Answer::Failed(kind, text.into())));
     }
     let mut outcomes = Outcomes::begin(&mut reader)?;
-    match results(&mut outcomes, expect) {
+    match results(&mut outcomes, expect, file) {
         Ok(Results::Payload(..)) if outcomes.left > 0 => {
             Err(DecodeError::Trailing(8 * outcomes.left as usize))
         }
@@ -183,12 +183,12 @@ pub(in super::super) fn read_head(record: &[u8], expect: Expect) -> Result<Head,
 }
 
 enum Results {
-    Payload(super::super::slots::Piece, nfs3::ReadHead),
+    Payload(super::super::slots::Piece, Coming),
     Reply(Reply),
 }
 
 #[inline]
-fn results(from: &mut Outcomes<'_, '_>, expect: Expect) -> Result<Results, Stop> {
+fn results(from: &mut Outcomes<'_, '_>, expect: Expect, file: &mut FileHandle) -> Result<Results, Stop> {
     from.next::<SequenceOk>(Operation::Sequence)?;
     if expect == Expect::Renew {
         return Ok(Results::Reply(Reply::Renew(())));
@@ -197,8 +197,7 @@ fn results(from: &mut Outcomes<'_, '_>, expect: Expect) -> Result<Results, Stop>
     Ok(Results::Reply(match expect {
         Expect::Read(piece) => {
             let Read4Head { eof, data_len } = from.next(Operation::Read)?;
-            let head = nfs3::ReadHead { attributes: None, count: data_len, eof, data_len };
-            return Ok(Results::Payload(piece, head));
+            return Ok(Results::Payload(piece, Coming { count: data_len, eof, data_len }));
         }
         Expect::Getattr => {
             from.next::<Fattr<'_>>(Operation::GetAttr)?;
@@ -206,15 +205,15 @@ fn results(from: &mut Outcomes<'_, '_>, expect: Expect) -> Result<Results, Stop>
         }
         Expect::Lookup => {
             from.next::<()>(Operation::Lookup)?;
-            let Handle(file) = from.next(Operation::GetFh)?;
+            Handle(*file) = from.next(Operation::GetFh)?;
             let attributes = from.next::<Fattr<'_>>(Operation::GetAttr)?;
-            Reply::Lookup(Found { file, size: Attributes4::of(&attributes)?.size })
+            Reply::Lookup(Attributes4::of(&attributes)?.size)
         }
         Expect::Create => {
             from.next::<OpenOk<'_>>(Operation::Open)?;
-            let Handle(file) = from.next(Operation::GetFh)?;
+            Handle(*file) = from.next(Operation::GetFh)?;
             from.next::<StateId>(Operation::Close)?;
-            Reply::Create(Some(file))
+            Reply::Create(true)
         }
         Expect::Remove => {
             from.next::<ChangeInfo>(Operation::Remove)?;
