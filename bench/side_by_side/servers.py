@@ -163,7 +163,8 @@ def ceph(directory: Path, stack: ExitStack) -> Callable[[], Rados]:
             # What has started ends with a failure, and the next case tries again.
             with ExitStack() as daemons:
                 place = Path(tempfile.mkdtemp(prefix="ceph-", dir=directory))
-                cluster = Cluster(place / "ceph", daemons, device_bytes=8 << 30)
+                # Nominal: a cluster near its limit refuses writes, and removals too, until its next report of what is free.
+                cluster = Cluster(place / "ceph", daemons, device_bytes=64 << 30)
                 stack.push(daemons.pop_all())
         finally:
             os.sched_setaffinity(0, cores)

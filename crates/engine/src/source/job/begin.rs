@@ -42,7 +42,7 @@ impl State {
             return Some(self.park(lane));
         }
         self.held = None;
-        Some(self.begin(lane, drawn, intended, now))
+        Some(self.begin(lane, &drawn, intended, now))
     }
 
     /// The next operation of the load; `None` if the phase has changed.
@@ -83,7 +83,7 @@ impl State {
             self.held = Some((drawn, intended));
             return Some(self.park(lane));
         }
-        Some(self.begin(lane, drawn, intended, now))
+        Some(self.begin(lane, &drawn, intended, now))
     }
 
     /// The direction whose turn it is by the directions' rates.
@@ -111,7 +111,7 @@ impl State {
         }
         let drawn = Drawn { kind: op.kind, file: 0, object: op.object, offset: op.offset, len: op.len };
         self.count(&drawn);
-        Some(self.begin(lane, drawn, intended, now))
+        Some(self.begin(lane, &drawn, intended, now))
     }
 
     /// Counts a drawn operation.
@@ -127,7 +127,7 @@ impl State {
 
     /// Starts an operation of the load.
     #[inline]
-    pub(super) fn begin(&mut self, lane: u32, drawn: Drawn, intended: u64, now: u64) -> Next {
+    pub(super) fn begin(&mut self, lane: u32, drawn: &Drawn, intended: u64, now: u64) -> Next {
         let comparing = &self.script.comparing;
         let mut kind = drawn.kind;
         let mut under = Under::Load(0);
@@ -138,7 +138,7 @@ impl State {
             }
             OpKind::Write => {
                 generation = self.generation();
-                under = Under::Load(self.wrote(&drawn));
+                under = Under::Load(self.wrote(drawn));
             }
             OpKind::Read if comparing.reads => (under, generation) = (Under::Compare, Op::ANY_GENERATION),
             OpKind::Read if comparing.any => generation = Op::UNCHECKED,

@@ -217,15 +217,23 @@ impl State {
     pub(super) fn next(&mut self, lane: u32, now: u64) -> Next {
         self.lanes.looks(lane);
         loop {
-            let next = match self.phase {
+            // Each returns by itself: one variable for all would be copied once more for every operation.
+            match self.phase {
                 Phase::Load => {
-                    let held_back = if self.guarded { self.hold_back(lane, now) } else { None };
-                    held_back.or_else(|| self.load(lane, now))
+                    if self.guarded
+                        && let Some(next) = self.hold_back(lane, now)
+                    {
+                        return next;
+                    }
+                    if let Some(next) = self.load(lane, now) {
+                        return next;
+                    }
                 }
-                phase => self.beside(phase, lane, now),
-            };
-            if let Some(next) = next {
-                return next;
+                phase => {
+                    if let Some(next) = self.beside(phase, lane, now) {
+                        return next;
+                    }
+                }
             }
         }
     }
