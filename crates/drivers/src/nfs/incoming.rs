@@ -79,7 +79,11 @@ impl Incoming {
     #[inline]
     fn read_head(&self, record: &[u8], slot: &mut Slot) -> Result<Head, DecodeError> {
         let Slot { expect, file, .. } = slot;
-        if self.session.is_some() { v41::read_head(record, *expect, file) } else { read_head(record, *expect, file) }
+        if self.session.is_some() {
+            v41::read_head(record, *expect, file)
+        } else {
+            read_head(record, *expect, file)
+        }
     }
 
     /// Frees the session's slot of a call whose reply arrives.

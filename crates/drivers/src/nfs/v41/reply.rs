@@ -158,7 +158,11 @@ impl SessionSlots {
 
 /// Decodes a reply; a READ's only up to its payload. A handle in it goes to `file`.
 #[inline]
-pub(in super::super) fn read_head(record: &[u8], expect: Expect, file: &mut FileHandle) -> Result<Head, DecodeError> {
+pub(in super::super) fn read_head(
+    record: &[u8],
+    expect: Expect,
+    file: &mut FileHandle,
+) -> Result<Head, DecodeError> {
     let mut reader = Reader::new(record);
     let header = ReplyHeader::decode(&mut reader)?;
     if let Some((kind, text)) = refusal(&header.body) {

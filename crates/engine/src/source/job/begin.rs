@@ -14,6 +14,14 @@ use crate::source::think::Thought;
 /// The low bits of the generation, used by a job.
 const GENERATIONS: u64 = 0x7fff;
 
+/// What the load has next for a lane. An operation is begun by the caller, which returns it without copying it once more.
+pub(super) enum Drawing {
+    /// This operation, with its intended start.
+    Operation(Drawn, u64),
+    /// Another step; `None` if the phase has changed.
+    Step(Option<Next>),
+}
+
 impl State {
     /// Returns what holds a lane back from the load, if anything does.
     pub(super) fn hold_back(&mut self, lane: u32, now: u64) -> Option<Next> {
@@ -45,15 +53,15 @@ impl State {
         Some(self.begin(lane, &drawn, intended, now))
     }
 
-    /// The next operation of the load; `None` if the phase has changed.
+    /// The next operation of the load, or another step.
     #[inline]
-    pub(super) fn load(&mut self, lane: u32, now: u64) -> Option<Next> {
+    pub(super) fn load(&mut self, lane: u32, now: u64) -> Drawing {
         if self.bytes >= self.script.limit_bytes || self.ops >= self.script.limit_ops {
-            return self.pass_ended();
+            return Drawing::Step(self.pass_ended());
         }
         if let Some(kind) = self.commit {
             self.commit = None;
-            return Some(self.begin_commit(lane, kind, now));
+            return Drawing::Step(Some(self.begin_commit(lane, kind, now)));
         }
         if self.script.comparing.backlog > 0
             && let Some(follower) = &self.follower
@@ -62,28 +70,28 @@ impl State {
             let batch = self.script.comparing.batch;
             let until = if batch == 0 { follower.written } else { follower.read + batch };
             self.phase = Phase::Settle(Then::Back { until: until.min(follower.written), load: true });
-            return None;
+            return Drawing::Step(None);
         }
         if self.replay.is_some() {
-            return self.replay(lane, now);
+            return Drawing::Step(self.replay(lane, now));
         }
         let (direction, intended) = match &mut self.pace {
             None => (self.stream.draw_direction(), now),
             Some(_) => match self.turn(now) {
                 Turn::Go(direction, intended) => (direction, intended),
-                Turn::Wait(until) => return Some(self.wait(lane, until)),
+                Turn::Wait(until) => return Drawing::Step(Some(self.wait(lane, until))),
             },
         };
-        let Some(drawn) = self.stream.next(direction) else { return self.pass_ended() };
+        let Some(drawn) = self.stream.next(direction) else { return Drawing::Step(self.pass_ended()) };
         self.count(&drawn);
         if let Some(pace) = &mut self.pace {
             pace.begun(direction_of(drawn.kind).unwrap_or(0), drawn.len);
         }
         if self.ranges.is_some() && self.overlaps(&drawn) {
             self.held = Some((drawn, intended));
-            return Some(self.park(lane));
+            return Drawing::Step(Some(self.park(lane)));
         }
-        Some(self.begin(lane, &drawn, intended, now))
+        Drawing::Operation(drawn, intended)
     }
 
     /// The direction whose turn it is by the directions' rates.

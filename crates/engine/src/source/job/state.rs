@@ -7,6 +7,7 @@ use reactor::{Reactor, Signal};
 
 use super::Next;
 use super::batch::Batches;
+use super::begin::Drawing;
 use super::errors::Policy;
 use super::lanes::Lanes;
 use super::least::Least;
@@ -217,7 +218,6 @@ impl State {
     pub(super) fn next(&mut self, lane: u32, now: u64) -> Next {
         self.lanes.looks(lane);
         loop {
-            // Each returns by itself: one variable for all would be copied once more for every operation.
             match self.phase {
                 Phase::Load => {
                     if self.guarded
@@ -225,8 +225,12 @@ impl State {
                     {
                         return next;
                     }
-                    if let Some(next) = self.load(lane, now) {
-                        return next;
+                    match self.load(lane, now) {
+                        Drawing::Operation(drawn, intended) => {
+                            return self.begin(lane, &drawn, intended, now);
+                        }
+                        Drawing::Step(Some(next)) => return next,
+                        Drawing::Step(None) => {}
                     }
                 }
                 phase => {
