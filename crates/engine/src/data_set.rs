@@ -111,8 +111,19 @@ pub struct DataSet {
     extents: Vec<Extent>,
     /// Each file is an extent with a size of its own, and complete in it.
     own_sizes: bool,
-    /// The sizes of complete files or objects, if they follow a distribution.
+    /// The sizes of complete files or objects, if they follow a distribution, or exist.
     drawn: Option<Arc<SizeTable>>,
+    /// What else there is beside the files, in a tree that exists.
+    beside: Option<BesideFiles>,
+}
+
+/// Entries of a tree that exists, beside its files. Nothing in such a tree is created, changed or removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BesideFiles {
+    /// Numbers of symbolic links.
+    pub links: Range<u64>,
+    /// Numbers of directories.
+    pub directories: Range<u64>,
 }
 
 impl Default for DataSet {
@@ -124,7 +135,7 @@ impl Default for DataSet {
 impl DataSet {
     pub(crate) fn new(shape: DataShape, mut extents: Vec<Extent>) -> Self {
         extents.retain(|extent| extent.existing > 0);
-        DataSet { shape, extents, own_sizes: false, drawn: None }
+        DataSet { shape, extents, own_sizes: false, drawn: None, beside: None }
     }
 
     /// Complete files or objects numbered from 0; slices of a device are numbered, too.
@@ -156,6 +167,17 @@ impl DataSet {
     #[must_use]
     pub fn drawn_from(self, table: Option<Arc<SizeTable>>) -> Self {
         DataSet { drawn: table.filter(|_| self.is_laid_out()), ..self }
+    }
+
+    /// The same files, of a tree that exists and has these entries beside them.
+    #[must_use]
+    pub fn beside(self, beside: BesideFiles) -> Self {
+        DataSet { beside: Some(beside), ..self }
+    }
+
+    /// What else there is in a tree that exists; `None` for all other data.
+    pub(crate) fn tree(&self) -> Option<&BesideFiles> {
+        self.beside.as_ref()
     }
 
     /// The size of a complete file or object with this number in bytes: of the data set, or of a lane's own.
