@@ -9,6 +9,7 @@ use wire::nfs3::{
     AccessArgs, CommitArgs, CreateArgs, DirArgs, FileHandle, LinkArgs, MkdirArgs, Procedure, ReadArgs,
     ReaddirArgs, ReaddirplusArgs, RenameArgs, SetattrArgs, Stability, SymlinkArgs, Verifier, WriteHead,
 };
+use wire::nfs4::StateId;
 use wire::xdr::Encode;
 
 use super::config::NfsVersion;
@@ -93,7 +94,8 @@ pub(super) enum Reply {
     Readlink(()),
     Mkdir(()),
     Rmdir(()),
-    Open(OpenFile),
+    /// The state of an open file, whose handle is in the slot.
+    Open(StateId),
     Close(()),
     Renew(()),
 }
@@ -230,8 +232,8 @@ impl Call for Open {
         v41::open_file(arguments, to);
     }
 
-    fn reply(any: Reply) -> Option<OpenFile> {
-        if let Reply::Open(open) = any { Some(open) } else { None }
+    fn reply(any: Reply, file: &FileHandle) -> Option<OpenFile> {
+        if let Reply::Open(state) = any { Some(OpenFile { file: *file, state }) } else { None }
     }
 }
 
@@ -256,7 +258,7 @@ impl Call for Close {
         v41::close_file(open, to);
     }
 
-    fn reply(any: Reply) -> Option<()> {
+    fn reply(any: Reply, _: &FileHandle) -> Option<()> {
         if let Reply::Close(reply) = any { Some(reply) } else { None }
     }
 }

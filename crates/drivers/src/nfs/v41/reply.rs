@@ -13,7 +13,6 @@ use super::super::decode::{Coming, Head};
 use super::super::errors::refusal;
 use super::super::incoming::{Garbage, garbage};
 use super::super::slots::{Answer, Slot};
-use super::opens::OpenFile;
 use super::slots::SessionSlots;
 
 /// The outcomes of a reply's operations after SEQUENCE, in order.
@@ -222,8 +221,8 @@ fn results(from: &mut Outcomes<'_, '_>, expect: Expect, file: &mut FileHandle) -
         }
         Expect::Open => {
             let OpenOk { state, .. } = from.next(Operation::Open)?;
-            let Handle(file) = from.next(Operation::GetFh)?;
-            Reply::Open(OpenFile { file, state })
+            Handle(*file) = from.next(Operation::GetFh)?;
+            Reply::Open(state)
         }
         Expect::Close => {
             from.next::<StateId>(Operation::Close)?;
