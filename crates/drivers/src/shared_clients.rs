@@ -4,17 +4,32 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::failure::Failure;
 
-/// The clients. Each lives as long as a session uses it.
-pub(crate) struct SharedClients<C>(Box<[Mutex<Weak<C>>]>);
+/// A client, if there is one.
+struct Place<C> {
+    used: Weak<C>,
+    kept: Option<Arc<C>>,
+}
+
+/// The clients. Each lives as long as a session uses it, or as its driver.
+pub(crate) struct SharedClients<C> {
+    places: Box<[Mutex<Place<C>>]>,
+    keep: bool,
+}
 
 impl<C> SharedClients<C> {
     /// So many, at least one; none is connected yet.
     pub(crate) fn new(count: u32) -> Self {
-        Self((0..count.max(1)).map(|_| Mutex::new(Weak::new())).collect())
+        let place = |_| Mutex::new(Place { used: Weak::new(), kept: None });
+        Self { places: (0..count.max(1)).map(place).collect(), keep: false }
+    }
+
+    /// The same, of a library whose clients end slowly: they are kept for later sessions, until their driver ends.
+    pub(crate) fn kept(count: u32) -> Self {
+        Self { keep: true, ..Self::new(count) }
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.0.len()
+        self.places.len()
     }
 
     /// The client with this number, modulo their count. One that nobody uses is connected by `connect`, which blocks; others
@@ -27,12 +42,14 @@ impl<C> SharedClients<C> {
         number: usize,
         connect: impl FnOnce() -> Result<Arc<C>, Failure>,
     ) -> Result<Arc<C>, Failure> {
-        let mut held = self.0[number % self.0.len()].lock().unwrap_or_else(PoisonError::into_inner);
-        let client = match held.upgrade() {
+        let place = &self.places[number % self.count()];
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        let client = match place.used.upgrade() {
             Some(client) => client,
             None => connect()?,
         };
-        *held = Arc::downgrade(&client);
+        place.used = Arc::downgrade(&client);
+        place.kept = self.keep.then(|| Arc::clone(&client));
         Ok(client)
     }
 }

@@ -46,7 +46,7 @@ impl GlusterDriver {
     /// A name that is none, or a path that is too long.
     pub fn new(config: GlusterConfig) -> Result<Self, DriverError> {
         config.check()?;
-        let clients = Arc::new(SharedClients::new(config.clients));
+        let clients = Arc::new(SharedClients::kept(config.clients));
         Ok(Self { config: Arc::new(config), clients })
     }
 

@@ -15,8 +15,8 @@ use super::config::GlusterConfig;
 use super::errors::{errno, failure};
 use crate::failure::{Failure, text_of};
 
-/// How long the end of a client waits for its files to be closed and its connections to end. What is not done by then is
-/// done later, on its thread.
+/// How long the end of a client waits for its files to be closed, which writes what its translators still have. What is not
+/// done by then is done later, on its thread, and so is the end of its connections.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// `GF_LOG_EMERG`: what goes wrong is reported by our errors, not by the library's log.
 const LOG_LEVEL: c_int = 1;
@@ -33,7 +33,8 @@ pub(super) struct Volume {
     pub(super) fs: FsHandle,
     /// To the thread that closes files that nobody waits for, and at last the client: `glfs_close` and `glfs_fini` block.
     closing: Option<Sender<Closing>>,
-    ended: Mutex<Receiver<()>>,
+    /// Hears that all files are closed.
+    closed: Mutex<Receiver<()>>,
 }
 
 // SAFETY: libgfapi's handles may be used by several threads at once.
@@ -78,18 +79,19 @@ impl Volume {
             return Err(number);
         }
         let (closing, files) = channel::<Closing>();
-        let (ending, ended) = channel();
+        let (all_closed, closed) = channel();
         let handle = Closing(fs);
         let close = move || {
             let handle = handle;
             for Closing(fd) in files {
                 unsafe { (api.glfs_close)(fd) };
             }
+            let _ = all_closed.send(());
+            // It takes ten seconds in some versions.
             unsafe { (api.glfs_fini)(handle.0) };
-            let _ = ending.send(());
         };
         match thread::Builder::new().name("gluster-close".to_owned()).spawn(close) {
-            Ok(_) => Ok(Self { api, fs, closing: Some(closing), ended: Mutex::new(ended) }),
+            Ok(_) => Ok(Self { api, fs, closing: Some(closing), closed: Mutex::new(closed) }),
             Err(error) => {
                 unsafe { (api.glfs_fini)(fs) };
                 Err(error.raw_os_error().unwrap_or(libc::EAGAIN))
@@ -138,8 +140,8 @@ impl Volume {
 impl Drop for Volume {
     fn drop(&mut self) {
         self.closing = None;
-        let ended = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let _ = ended.recv_timeout(PATIENCE);
+        let closed = self.closed.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let _ = closed.recv_timeout(PATIENCE);
     }
 }
 
