@@ -48,6 +48,7 @@ def all_cases(ours: Ours, manometer: Path, servers: Servers) -> list[Case]:
         *iscsi_cases(manometer, servers),
         *tcp_cases(ours, servers),
         *rados_cases(ours, servers),
+        *gluster_cases(manometer, servers),
     ]
 
 
@@ -264,5 +265,32 @@ def rados_cases(ours: Ours, servers: Servers) -> list[Case]:
         case(f"{what} {'4 MiB' if size >= MIB else '4 KiB'}", op, size, by)
         for what, op in (("write", "put"), ("random read", "get"))
         for size in (4 * MIB, 4096)
+        for by in (False, True)
+    ]
+
+
+def gluster_cases(manometer: Path, servers: Servers) -> list[Case]:
+    """16 in flight on a volume of four bricks, the same job under both programs; fio's engine that has the asynchronous calls."""
+
+    def case(name: str, op: str, size: int, per_clock: bool) -> Case:
+        unit = "bytes" if size >= MIB else "ops"
+
+        def sample(program: list[str]) -> Callable[[float], Sample]:
+            return lambda seconds: jobs.gluster_job(program, servers.gluster(), op, size, 16, seconds, unit)
+
+        return Case(
+            f"gfapi {name}, {'by the clock' if per_clock else 'per CPU-second'}",
+            unit,
+            "fio gfapi_async",
+            1,
+            sample(jobs.ours(manometer)),
+            sample(jobs.fio()),
+            per_clock,
+        )
+
+    return [
+        case(f"{what} {'1 MiB' if size >= MIB else '4 KiB'}", op, size, by)
+        for what, op in (("random write", "randwrite"), ("random read", "randread"))
+        for size in (MIB, 4096)
         for by in (False, True)
     ]

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from .measure import Sample, client, output
 from .peers import FILE_MIB, HERE, MIB, own_directory, rados_objects
-from .servers import Rados
+from .servers import Gluster, Rados
 
 JOBS = HERE / "jobs"
 # Bytes of a block of the unit.
 BLOCK = 512
+GLUSTER_MIB = 256
 
 
 def job_file(program: list[str], job: str, direct: bool, seconds: float, what: str) -> Sample:
@@ -71,6 +72,26 @@ def iscsi_perf(url: str, op: str, size: int, depth: int, seconds: float, what: s
         raise RuntimeError(f"iscsi-perf has no average: {said[-300:]}")
     ops = int(found[-1]) * whole
     return Sample(ops if what == "ops" else ops * size, whole, busy, 0)
+
+
+def gluster_job(
+    program: list[str], volume: Gluster, op: str, size: int, depth: int, seconds: float, what: str
+) -> Sample:
+    """A job of fio's engine gfapi_async on a file of the volume, which is laid out before."""
+    flags = ["--ioengine=gfapi_async", f"--volume={volume.name}", f"--brick={volume.host}", "--name=bench", "--filename=bench"]
+    flags += [f"--rw={op}", f"--bs={size}", f"--iodepth={depth}", f"--size={GLUSTER_MIB}m", "--randrepeat=0", "--norandommap"]
+    flags += ["--time_based", f"--runtime={max(1, round(seconds))}", "--output-format=json", "--refill_buffers=0"]
+    volume.lay_out("bench", GLUSTER_MIB)
+    with own_directory() as directory:
+        # Our results go to a directory that is removed.
+        env = {"XDG_DATA_HOME": str(directory), "XDG_STATE_HOME": str(directory)}
+        before = cpu_seconds()
+        document = client([*program, *flags], seconds, env)
+        busy = cpu_seconds() - before
+    done = document["jobs"][0]
+    side = done["write" if op.endswith("write") else "read"]
+    moved = side["total_ios"] if what == "ops" else side["io_bytes"]
+    return Sample(moved, side["runtime"] / 1e3, busy, int(done["error"]))
 
 
 def rados_bench(pool: Rados, op: str, size: int, depth: int, seconds: float, what: str) -> Sample:

@@ -16,7 +16,8 @@ PACKAGES = {
     "/usr/include/nfsc/libnfs.h": "libnfs-dev",
     "/usr/include/liburing.h": "liburing-dev",
 }
-# For the cases that need a Ceph cluster.
+# For the cases that need a Gluster volume, and a Ceph cluster.
+GLUSTER = {"glusterd": "glusterfs-server", "glusterfs": "glusterfs-client", "fio": "fio"}
 CEPH = {"ceph-mon": "ceph-mon", "ceph-mgr": "ceph-mgr", "ceph-osd": "ceph-osd", "rados": "ceph-common"}
 
 

@@ -18,7 +18,7 @@ from email.message import Message
 from pathlib import Path
 
 from .measure import SERVER_CORE, core, on_core
-from .packages import CEPH, install
+from .packages import CEPH, GLUSTER, install
 
 # SIGKILL for the server when the benchmark ends, however it ends.
 DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
@@ -116,6 +116,21 @@ class Rados:
 
 
 @dataclass(frozen=True)
+class Gluster:
+    """A volume that both sides use."""
+
+    host: str
+    name: str
+    mount: Path
+
+    def lay_out(self, name: str, mebibytes: int) -> None:
+        """Makes a file of random bytes in it, unless it is there."""
+        file = self.mount / name
+        if not file.exists() or file.stat().st_size != mebibytes << 20:
+            file.write_bytes(os.urandom(1 << 20) * mebibytes)
+
+
+@dataclass(frozen=True)
 class Servers:
     """All running servers."""
 
@@ -125,6 +140,7 @@ class Servers:
     iscsi_url: str
     # A Ceph cluster starts when it is first asked for: its daemons would take time of the core from all other cases.
     rados: Callable[[], Rados]
+    gluster: Callable[[], Gluster]
     tcp_port: int
     iperf3_port: int
 
@@ -173,6 +189,29 @@ def ceph(directory: Path, stack: ExitStack) -> Callable[[], Rados]:
     return start
 
 
+def volume(directory: Path, stack: ExitStack) -> Callable[[], Gluster]:
+    """Starts a Gluster volume of four bricks as the real-server tests do, on the server's core."""
+
+    @functools.cache
+    def start() -> Gluster:
+        install(GLUSTER)
+        sys.path.insert(0, str(LAB))
+        from lab.gluster_costs import VOLUME, Volume
+
+        # Daemons inherit the core.
+        cores = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {int(core(SERVER_CORE))})
+        try:
+            with ExitStack() as daemons:
+                started = Volume(Path(tempfile.mkdtemp(prefix="gluster-", dir=directory)), daemons)
+                stack.push(daemons.pop_all())
+        finally:
+            os.sched_setaffinity(0, cores)
+        return Gluster(started.address, VOLUME, started.mount)
+
+    return start
+
+
 @contextmanager
 def tcp_receivers(bench: Path) -> Iterator[tuple[int, int]]:
     """Our receiver and iperf3's; their ports."""
@@ -205,10 +244,10 @@ def real_servers(lab: Path, versitygw: Path, bench: Path) -> Iterator[Servers]:
         command = [str(versitygw), f"--port=127.0.0.1:{port}", "--quiet", "posix", str(data)]
         stack.enter_context(listening(command, port, keys))
         unit = stack.enter_context(iscsi_target(directory / "iscsi"))
-        rados = ceph(directory, stack)
+        rados, gluster = ceph(directory, stack), volume(directory, stack)
         tcp = stack.enter_context(tcp_receivers(bench))
         s3 = S3(port, "bench", "benchaccesskey", "benchsecretkey")
-        yield Servers(Nfs("/export", ganesha.nfs_port, ganesha.mount_port, v41=True), s3, unit, rados, *tcp)
+        yield Servers(Nfs("/export", ganesha.nfs_port, ganesha.mount_port, v41=True), s3, unit, rados, gluster, *tcp)
 
 
 @contextmanager
@@ -224,10 +263,10 @@ def array(manometer: Path, bench: Path) -> Iterator[Servers]:
         keys = targets(facts["management_url"], facts["token"])
         data = facts["data"][0]
         unit = stack.enter_context(iscsi_target(Path(name) / "iscsi"))
-        rados = ceph(Path(name), stack)
+        rados, gluster = ceph(Path(name), stack), volume(Path(name), stack)
         tcp = stack.enter_context(tcp_receivers(bench))
         s3 = S3(data["s3_port"], "bench", keys["name"], keys["secret_access_key"])
-        yield Servers(Nfs("/bench", data["nfs_port"], data["mount_port"]), s3, unit, rados, *tcp)
+        yield Servers(Nfs("/bench", data["nfs_port"], data["mount_port"]), s3, unit, rados, gluster, *tcp)
 
 
 def targets(url: str, token: str) -> dict[str, str]:

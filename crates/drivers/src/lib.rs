@@ -5,7 +5,10 @@
 
 pub mod connections;
 mod deadlines;
+mod failure;
 pub mod file;
+mod flights;
+pub mod gluster;
 pub mod interfaces;
 pub mod iscsi;
 mod join;
@@ -18,6 +21,7 @@ pub mod net;
 pub mod nfs;
 pub mod null;
 pub mod numbers;
+mod open_files;
 pub mod path_mtu;
 pub mod paths;
 mod payload;
@@ -25,6 +29,7 @@ pub mod rados;
 mod reconnecting;
 pub mod s3;
 mod seam;
+mod shared_clients;
 pub mod sim;
 pub mod tls;
 mod tls_link;

@@ -5,7 +5,9 @@
 //! statically cannot load any (dlopen(3)).
 
 use std::ffi::{CStr, CString, c_void};
+use std::path::Path;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 /// A shared library.
 #[derive(Clone, Copy, Debug)]
@@ -83,24 +85,76 @@ impl Library {
         self.name
     }
 
-    /// A function of the library; `F` is the type of a pointer to it. [`library_functions!`](crate::library_functions) declares many at once.
+    /// A function of the library; `F` is the type of a pointer to it. If the library has several versions of it, `version`
+    /// says which (dlvsym(3)). [`library_functions!`](crate::library_functions) declares many at once.
     ///
     /// # Errors
     /// The library has no such function.
     ///
     /// # Safety
     /// `F` must be the type of a function pointer that matches the function's declaration in C.
-    pub unsafe fn function<F: Copy>(&self, function: &str) -> Result<F, LibraryError> {
+    pub unsafe fn function<F: Copy>(&self, function: &str, version: Option<&str>) -> Result<F, LibraryError> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>(), "F is a function pointer") };
-        let symbol = CString::new(function).unwrap_or_default();
-        // SAFETY: the handle is from dlopen(3) and was never closed.
-        let address = unsafe { libc::dlsym(self.handle.as_ptr(), symbol.as_ptr()) };
+        let address = self.address(function, version);
         if address.is_null() {
             let (name, package) = (self.name, self.package);
-            return Err(LibraryError::Function { name, function: function.to_owned(), package });
+            let version = version.map_or_else(String::new, |version| format!("@{version}"));
+            return Err(LibraryError::Function { name, function: format!("{function}{version}"), package });
         }
         // SAFETY: the caller vouches for the type, and POSIX for function pointers fitting into a `void *`.
         Ok(unsafe { std::mem::transmute_copy::<*mut c_void, F>(&address) })
+    }
+
+    fn address(&self, function: &str, version: Option<&str>) -> *mut c_void {
+        let symbol = CString::new(function).unwrap_or_default();
+        #[cfg(target_env = "gnu")]
+        if let Some(version) = version {
+            let version = CString::new(version).unwrap_or_default();
+            // SAFETY: the handle is from dlopen(3) and was never closed; the texts end with zero bytes.
+            return unsafe { libc::dlvsym(self.handle.as_ptr(), symbol.as_ptr(), version.as_ptr()) };
+        }
+        // Other C libraries know one version, the default one.
+        let _ = version;
+        // SAFETY: as above.
+        unsafe { libc::dlsym(self.handle.as_ptr(), symbol.as_ptr()) }
+    }
+}
+
+/// The functions of a library that a protocol calls, loaded when first needed.
+pub struct ClientLibrary<F: 'static> {
+    names: &'static [&'static str],
+    package: &'static str,
+    functions: fn(&Library) -> Result<F, LibraryError>,
+    loaded: OnceLock<Result<F, LibraryError>>,
+}
+
+impl<F> ClientLibrary<F> {
+    /// A library by the names of its file, which are tried in this order, and the package that contains it.
+    pub const fn new(
+        names: &'static [&'static str],
+        package: &'static str,
+        functions: fn(&Library) -> Result<F, LibraryError>,
+    ) -> Self {
+        Self { names, package, functions, loaded: OnceLock::new() }
+    }
+
+    /// The functions of the system's library.
+    ///
+    /// # Errors
+    /// It is missing or too old.
+    pub fn get(&'static self) -> Result<&'static F, LibraryError> {
+        let load = || (self.functions)(&Library::open(self.names, self.package)?);
+        self.loaded.get_or_init(load).as_ref().map_err(LibraryError::clone)
+    }
+
+    /// Those of the library in this file, for tests: what they need stays allocated.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn in_file(&self, file: &Path) -> Result<&'static F, LibraryError> {
+        let name: &'static str = Box::leak(file.to_string_lossy().into_owned().into_boxed_str());
+        let functions = (self.functions)(&Library::open(&[name], self.package)?)?;
+        Ok(Box::leak(Box::new(functions)))
     }
 }
 
@@ -124,7 +178,8 @@ fn load(name: &str) -> Result<NonNull<c_void>, Option<String>> {
     })
 }
 
-/// Declares a table of a library's functions, looked up together by `load`.
+/// Declares a table of a library's functions, looked up together by `load`. A version of a function stands behind its name:
+/// `fn cos @ "GLIBC_2.2.5" (angle: f64) -> f64`.
 ///
 /// ```ignore
 /// library_functions! {
@@ -139,8 +194,10 @@ fn load(name: &str) -> Result<NonNull<c_void>, Option<String>> {
 /// ```
 #[macro_export]
 macro_rules! library_functions {
+    (@version) => { None };
+    (@version $version:literal) => { Some($version) };
     ($(#[$meta:meta])* $vis:vis struct $name:ident {
-        $(fn $function:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?;)*
+        $(fn $function:ident $(@ $version:literal)? ($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?;)*
     }) => {
         $(#[$meta])*
         #[derive(Clone, Copy)]
@@ -156,7 +213,14 @@ macro_rules! library_functions {
             /// The declarations must match those of the library.
             $vis unsafe fn load(library: &$crate::library::Library) -> Result<Self, $crate::library::LibraryError> {
                 // SAFETY: the caller vouches for the declarations.
-                unsafe { Ok(Self { $($function: library.function(stringify!($function))?,)* }) }
+                unsafe {
+                    Ok(Self {
+                        $($function: library.function(
+                            stringify!($function),
+                            $crate::library_functions!(@version $($version)?),
+                        )?,)*
+                    })
+                }
             }
         }
     };
@@ -192,7 +256,8 @@ mod tests {
         );
         let library = Library::open(&["libm.so.6"], "libc6").unwrap();
         // SAFETY: there is no such function.
-        let found = unsafe { library.function::<unsafe extern "C" fn(f64) -> f64>("cosine_of_the_future") };
+        let found =
+            unsafe { library.function::<unsafe extern "C" fn(f64) -> f64>("cosine_of_the_future", None) };
         let error = found.unwrap_err();
         assert_eq!(
             error.to_string(),

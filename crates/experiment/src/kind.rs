@@ -13,6 +13,8 @@ pub enum UrlForm {
     Path,
     /// `scheme://host[:port]/export`.
     HostAndPath,
+    /// `scheme://host[:port]/volume[/path]`.
+    HostAndVolume,
     /// `scheme://host:port`.
     HostAndPort,
     /// `scheme://host[:port]`.

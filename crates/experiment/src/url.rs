@@ -192,8 +192,13 @@ fn form(kind: &TargetKind, url: &str, place: &str, (authority, path): (&str, &st
             format!("{url:?} has no absolute path: two slashes are a host's"),
             format!("write {scheme}:///{authority}{path}, with three"),
         )),
-        UrlForm::HostAndPath | UrlForm::Host if authority.is_empty() => wrong(format!("{url:?} has no host")),
+        UrlForm::HostAndPath | UrlForm::HostAndVolume | UrlForm::Host if authority.is_empty() => {
+            wrong(format!("{url:?} has no host"))
+        }
         UrlForm::HostAndPath if path.is_empty() => wrong(format!("{url:?} has no export")),
+        UrlForm::HostAndVolume if path.trim_matches('/').is_empty() => {
+            wrong(format!("{url:?} has no volume"))
+        }
         UrlForm::LogicalUnit => {
             let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
             let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -221,7 +226,7 @@ fn form(kind: &TargetKind, url: &str, place: &str, (authority, path): (&str, &st
         UrlForm::Name => nothing_behind(path, "name", url, &write()),
         UrlForm::Bare if matches!(place, "" | "//") => Ok(()),
         UrlForm::Bare => wrong(format!("nothing stands before the question mark in {url:?}")),
-        UrlForm::HostAndPath => Ok(()),
+        UrlForm::HostAndPath | UrlForm::HostAndVolume => Ok(()),
     }
 }
 

@@ -53,6 +53,8 @@ pub(crate) enum Call {
     GetXattr { fd: RawFd, name: *const libc::c_char, into: *mut u8, len: usize },
     /// getdents64(2).
     Entries { fd: RawFd, start: *mut u8, len: usize },
+    /// A blocking call of a library, with all that it needs behind one address.
+    Library { run: unsafe fn(*mut libc::c_void), argument: *mut libc::c_void },
 }
 
 // SAFETY: a call owns nothing; the memory behind its addresses is kept alive, and used by nobody else, until it has
@@ -121,6 +123,10 @@ impl Call {
                 }
                 Call::GetXattr { fd, name, into, len } => libc::fgetxattr(fd, name, into.cast(), len) as i64,
                 Call::Entries { fd, start, len } => libc::syscall(libc::SYS_getdents64, fd, start, len),
+                Call::Library { run, argument } => {
+                    run(argument);
+                    0
+                }
             }
         }
     }

@@ -7,6 +7,7 @@
 //! Futures of other libraries rely on wakers and would never wake up here; use the reactor's own. Threads of other
 //! libraries report through [`Reactor::completions`].
 
+mod blocking;
 mod buffer;
 mod calls;
 mod choice;
@@ -41,6 +42,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
+pub use crate::blocking::BlockingCall;
 pub use crate::buffer::Buffer;
 pub use crate::choice::{BackendChoice, Polling, UnknownBackend};
 pub use crate::completions::{Completer, Completions};
@@ -282,6 +284,15 @@ impl Reactor {
     /// A new signal between tasks of this reactor.
     pub fn signal(&self) -> Signal {
         Signal::new(Rc::clone(&self.inner))
+    }
+
+    /// Has a thread of the pool that file operations use make a blocking call of a library, and returns the call with its
+    /// results. If this future is dropped, the call is still made; what it holds is dropped after it.
+    ///
+    /// # Errors
+    /// No pool can be started; `Unsupported` on a virtual clock. The call is dropped then.
+    pub async fn call_blocking<C: BlockingCall>(&self, call: Box<C>) -> io::Result<Box<C>> {
+        blocking::call(&self.inner, call).await
     }
 
     /// Zeroed, page-aligned memory for operations.

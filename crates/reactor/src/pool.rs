@@ -4,6 +4,7 @@
 //! until the job has ended, whether or not anybody still waits for it. Threads are started on demand, up to a limit,
 //! and report in the same way as other libraries' threads ([`crate::Completions`]).
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::Future;
@@ -195,6 +196,19 @@ impl Future for Called<'_> {
             }
             None => Poll::Pending,
         }
+    }
+}
+
+/// A call in progress that holds something besides a buffer; resolves to that.
+pub(crate) struct CalledWith<'a>(pub(crate) Called<'a>);
+
+impl Future for CalledWith<'_> {
+    type Output = Option<Box<dyn Any>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let slot = self.0.slot.expect("a future is not polled after its end");
+        let other = self.0.pool.slots.borrow_mut().take_other_if_done(slot);
+        Pin::new(&mut self.0).poll(context).map(|_| other)
     }
 }
 

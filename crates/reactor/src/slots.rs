@@ -116,6 +116,12 @@ impl Slots {
         }
     }
 
+    /// What an operation that is done held besides its buffer.
+    pub(crate) fn take_other_if_done(&mut self, index: u32) -> Option<Box<dyn Any>> {
+        let slot = &mut self.slots[index as usize];
+        matches!(slot.state, State::Done { .. }).then(|| slot.held.other.take())?
+    }
+
     /// The result and the buffer, if the operation is done; otherwise records the waiter.
     pub(crate) fn take_if_done(&mut self, index: u32, waiter: u32) -> Option<(i32, Option<Buffer>)> {
         match &mut self.slots[index as usize].state {

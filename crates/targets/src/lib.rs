@@ -15,6 +15,8 @@ mod file_by_name;
 mod file_job;
 mod file_kinds;
 mod file_pass;
+mod gluster;
+mod gluster_place;
 mod hosts;
 mod iscsi;
 mod iscsi_secrets;
@@ -26,6 +28,7 @@ mod local_place;
 mod look;
 mod memcached;
 mod memcached_place;
+mod named_job;
 mod net;
 mod nfs;
 mod nfs_by_name;
@@ -38,7 +41,6 @@ mod paths;
 mod place;
 mod protocol;
 mod rados;
-mod rados_job;
 mod rados_place;
 mod removal;
 mod s3;
@@ -150,6 +152,7 @@ pub static PROTOCOLS: &[&dyn Protocol] = &[
     &iscsi::Iscsi,
     &memcached::Memcached,
     &rados::Rados,
+    &gluster::Gluster,
     &net::Tcp,
     &null::Null,
     &sim::Sim,

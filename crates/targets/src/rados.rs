@@ -12,13 +12,14 @@ use metrics::OpKind::{Append, Create, Delete, Get, List, Put, Read, Remove, Stat
 use serde_json::Value;
 
 use super::engines::{self, JobEngines};
+use super::lay_out::{refuse_trims, unlinks};
 use super::options::DIRECTORY;
 use super::paths::named;
 use super::place::{Entered, OwnPlace, PATIENCE};
 use super::rados_place::{self, RadosPlace};
 use super::{
     FreeSpace, LaidOut, Look, OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError,
-    StageRunner, TargetError, rados_job,
+    StageRunner, TargetError, named_job,
 };
 
 /// The protocol of `rados:`.
@@ -148,7 +149,7 @@ fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
     let entry = RadosPlace { cluster, conf, monitors, id, keyring, pool, namespace, prefix };
     let config = RadosConfig {
         clients: given.number("clients").unwrap_or(1),
-        named: job.map(|job| rados_job::names(job, workload.jobs)).unwrap_or_default(),
+        named: job.map(|job| named_job::names(job, workload.jobs)).unwrap_or_default(),
         ..entry.config()
     };
     let place = match kept {
@@ -280,11 +281,16 @@ impl OpenTarget for RadosTarget {
     }
 
     fn lay_out_job(&self, job: &Job, cell: &Cell) -> Result<LaidOut, TargetError> {
-        self.lay_out(job, &cell.workload)
+        refuse_trims(job, &cell.workload, "RADOS")?;
+        let sizes = |numbers: &[u64]| self.driver.sizes(numbers, PATIENCE);
+        named_job::lay_out(job, &cell.workload, "object", &self.driver.config().named, sizes)
     }
 
     fn finish_files(&self, job: &Job, _laid_out: &LaidOut) -> Result<(), TargetError> {
-        self.remove_objects(job)
+        if !unlinks(job) {
+            return Ok(());
+        }
+        Ok(self.driver.remove(&named_job::numbers(&self.driver.config().named), PATIENCE)?)
     }
 
     fn prepare(&self) -> Result<Entered, TargetError> {

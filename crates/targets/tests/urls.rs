@@ -22,6 +22,7 @@ fn urls_come_apart() {
         ("null:", "null", "", "", vec![]),
         ("sim:?drift=1%&noise=5%25", "sim", "", "", vec![pair("drift", "1%"), pair("noise", "5%")]),
         ("sim:", "sim", "", "", vec![]),
+        ("gluster://h:24008/gv/a/b?clients=2", "gluster", "h:24008", "/gv/a/b", vec![pair("clients", "2")]),
         ("iscsi://h/iqn.2026-01.a:b/1", "iscsi", "h", "/iqn.2026-01.a:b/1", vec![]),
         (
             "iscsi://me@[::1]:3261/iqn.2026-01.a:b/255?sessions=2",
@@ -53,6 +54,8 @@ fn what_is_wrong_is_said_with_what_to_write() {
         ("file:/mnt", "has no absolute path", "write file:///mnt/data"),
         ("nfs:host", "has no host", "write nfs://host/export"),
         ("nfs://host", "has no export", "write nfs://host/export"),
+        ("gluster://host", "has no volume", "write gluster://host/volume"),
+        ("gluster:///gv", "has no host", "write gluster://host/volume"),
         ("tcp://host", "has no host and port", "write tcp://host:port"),
         ("tcp://host:9/x", "nothing stands behind the port", "write tcp://host:port"),
         ("s3://b/c?endpoint=http://h", "nothing stands behind the bucket", "write s3://bucket?endpoint="),

@@ -106,8 +106,10 @@ class Volume:
     def __init__(self, directory: Path, stack: ExitStack) -> None:
         self.mount = directory / "mount"
         address = free_address()
-        bricks = [directory / f"brick{number}" for number in range(BRICKS)]
-        for path in [self.mount, directory / "lib", directory / "run", *bricks]:
+        self.address = address
+        self.url = f"gluster://{address}/{VOLUME}"
+        self.bricks = [directory / f"brick{number}" for number in range(BRICKS)]
+        for path in [self.mount, directory / "lib", directory / "run", *self.bricks]:
             path.mkdir()
         self.socket = f"--glusterd-sock={directory}/run/glusterd.socket"
         configuration = directory / "glusterd.vol"
@@ -116,7 +118,7 @@ class Volume:
         daemon = Child(["glusterd", "-N", *files], directory / "glusterd.out")
         stack.callback(daemon.stop)
         wait_until("glusterd", self.answers, 60, daemon)
-        self.ask("volume", "create", VOLUME, *[f"{address}:{brick}" for brick in bricks], "force")
+        self.ask("volume", "create", VOLUME, *[f"{address}:{brick}" for brick in self.bricks], "force")
         stack.callback(self.ask, "volume", "delete", VOLUME)
         self.ask("volume", "start", VOLUME)
         stack.callback(self.ask, "volume", "stop", VOLUME, "force")

@@ -47,6 +47,20 @@ class WithHosts(Place):
         return ["unshare", "--mount", "--propagation", "private", "sh", "-c", bind, str(self._hosts), *command]
 
 
+class WithoutLibrary(Place):
+    """The machine's own network, where clients cannot load a library."""
+
+    def __init__(self, directory: Path, library: str) -> None:
+        super().__init__(directory)
+        self._library = library
+
+    def client(self, command: list[str]) -> list[str]:
+        cache = run(["ldconfig", "-p"]).splitlines()
+        path = next(line.split(" => ")[1] for line in cache if self._library in line)
+        hide = 'mount --bind /dev/null "$0" && exec "$@"'
+        return ["unshare", "--mount", "--propagation", "private", "sh", "-c", hide, path, *command]
+
+
 class Namespace(Place):
     """A network namespace with nothing in it but loopback, so that well-known ports are free."""
 

@@ -12,7 +12,7 @@ from .ceph import POOL, Cluster
 from .file_checks import result, start
 from .lab import Lab
 from .manometer import Manometer
-from .place import Place
+from .place import Place, WithoutLibrary
 from .process import run, wait_until
 from .report import Report, Scenario
 
@@ -24,16 +24,6 @@ LOADS = [
     "jobs: 2, verify: true",
     "ops: {create: 30%, append: 40%, truncate: 10%, remove: 20%}, file_size: 64KiB, files: 8, block_size: 4KiB, queue_depth: 8",
 ]
-
-
-class WithoutLibrary(Place):
-    """A place where librados cannot be loaded."""
-
-    def client(self, command: list[str]) -> list[str]:
-        cache = run(["ldconfig", "-p"]).splitlines()
-        path = next(line.split(" => ")[1] for line in cache if LIBRARY in line)
-        hide = 'mount --bind /dev/null "$0" && exec "$@"'
-        return ["unshare", "--mount", "--propagation", "private", "sh", "-c", hide, path, *command]
 
 
 @contextmanager
@@ -116,7 +106,7 @@ def refused(cluster: Cluster, manometer: Manometer, report: Report) -> None:
     caps = ["mon", "allow r", "osd", f"allow r pool={POOL}"]
     cluster.ask("auth", "get-or-create", "client.reader", *caps, "-o", str(reader))
     silent = f"rados://{POOL}?monitors=127.0.0.1:9&keyring={cluster.directory}/keyring"
-    without = Manometer(manometer.program, WithoutLibrary(Path(directory) / "without"))
+    without = Manometer(manometer.program, WithoutLibrary(Path(directory) / "without", LIBRARY))
     for what, program, url, parts in [
         ("a wrong pool", manometer, cluster.url("nothing"), ["no pool nothing", "ceph osd pool ls"]),
         ("a wrong key", manometer, cluster.url(keyring=str(keyring)), ["refuse client.admin", "keyring"]),

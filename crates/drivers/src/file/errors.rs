@@ -5,7 +5,7 @@ use std::io;
 use metrics::ErrorKind;
 
 /// The kind under which a kernel error is counted.
-pub(super) fn kind_of(error: &io::Error) -> ErrorKind {
+pub(crate) fn kind_of(error: &io::Error) -> ErrorKind {
     match error.raw_os_error().unwrap_or(0) {
         libc::ENOSPC | libc::EDQUOT | libc::EFBIG => ErrorKind::NoSpace,
         libc::ENOENT | libc::ENOTDIR => ErrorKind::NotFound,
@@ -34,7 +34,7 @@ pub(super) fn kind_of(error: &io::Error) -> ErrorKind {
 }
 
 /// Advice for people, as the end of a message; empty when there is none.
-pub(super) fn advice(error: &io::Error) -> &'static str {
+pub(crate) fn advice(error: &io::Error) -> &'static str {
     match error.raw_os_error().unwrap_or(0) {
         libc::ENOSPC => "; the file system or device is full: free some space or use a smaller data set",
         libc::EDQUOT => "; the quota is exhausted: raise it or use another directory",
@@ -47,6 +47,6 @@ pub(super) fn advice(error: &io::Error) -> &'static str {
 }
 
 /// An error and its advice, in one line.
-pub(super) fn words(error: &io::Error) -> String {
+pub(crate) fn words(error: &io::Error) -> String {
     format!("{error}{}", advice(error))
 }

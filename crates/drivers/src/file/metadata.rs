@@ -4,19 +4,19 @@ use std::io;
 
 use content::TreeFile;
 use metrics::{CallKind, ErrorKind};
-use reactor::{Buffer, Directory, FILE_MODE, FileOptions, SECOND_NAME_AT};
+use reactor::{Buffer, Directory, FILE_MODE, File, FileOptions, SECOND_NAME_AT};
 
-use super::cache::Cache;
 use super::config::Place;
 use super::names::write_path;
 use super::operation::{Fault, open_file, opened, options, refused, take_name};
 use super::session::{FileSession, Opened};
 use super::steps::step;
+use crate::open_files::Cache;
 use crate::tree::{DirectoryTree, MAX_DEPTH};
 use crate::{Done, Op};
 
 /// The directory of our files. Files that the user named are neither renamed nor linked.
-fn directory(session: &FileSession) -> Result<(&Directory, &Cache), Fault> {
+fn directory(session: &FileSession) -> Result<(&Directory, &Cache<File>), Fault> {
     match &session.opened {
         Opened::Directory { directory, cache } => Ok((directory, cache)),
         Opened::Device { .. } => Err(Fault::new(ErrorKind::Rejected, "a device has no names")),

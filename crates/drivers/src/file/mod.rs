@@ -21,10 +21,9 @@
 
 mod align;
 mod buffers;
-mod cache;
 mod config;
 mod devices;
-mod errors;
+pub(crate) mod errors;
 mod facts;
 mod guard;
 mod lay_out;
@@ -33,7 +32,7 @@ mod look;
 mod manage;
 mod metadata;
 mod named;
-mod names;
+pub(crate) mod names;
 mod operation;
 mod session;
 pub(crate) mod signatures;

@@ -8,12 +8,12 @@ use metrics::ErrorKind;
 use reactor::{Buffer, File, Reactor};
 use rustix::fs::{Advice, FileType, fadvise, fstat};
 
-use super::cache::Cache;
 use super::config::FileConfig;
 use super::errors::{kind_of, words};
 use super::operation::Fault;
 use super::session::Opened;
 use crate::DriverError;
+use crate::open_files::Cache;
 
 /// Maximum path length in bytes; the rest of the name buffer has other uses.
 const LONGEST: usize = 2047;

@@ -3,14 +3,14 @@
 use crate::tree::DirectoryTree;
 
 /// Length of a name in bytes.
-pub(super) const NAME_LEN: usize = 16;
+pub(crate) const NAME_LEN: usize = 16;
 
 /// Marks a directory as ours. Nothing is removed from a directory without it.
-pub(super) const MARK: &str = ".manometer";
+pub(crate) const MARK: &str = ".manometer";
 
 /// Writes the path of an object's file, relative to our directory, to the start of a buffer; returns its length.
 #[inline]
-pub(super) fn write_path(tree: &DirectoryTree, object: u64, buffer: &mut [u8]) -> usize {
+pub(crate) fn write_path(tree: &DirectoryTree, object: u64, buffer: &mut [u8]) -> usize {
     let at = tree.write_leaf(tree.leaf_of(object), buffer);
     buffer[at..at + NAME_LEN].copy_from_slice(&name_of(object));
     at + NAME_LEN
@@ -18,7 +18,7 @@ pub(super) fn write_path(tree: &DirectoryTree, object: u64, buffer: &mut [u8]) -
 
 /// The name of an object's file.
 #[inline]
-pub(super) fn name_of(object: u64) -> [u8; NAME_LEN] {
+pub(crate) fn name_of(object: u64) -> [u8; NAME_LEN] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut name = [0; NAME_LEN];
     for (at, byte) in name.iter_mut().enumerate() {
@@ -28,7 +28,7 @@ pub(super) fn name_of(object: u64) -> [u8; NAME_LEN] {
 }
 
 /// The object with this name, if [`name_of`] produces such a name.
-pub(super) fn object_of(name: &[u8]) -> Option<u64> {
+pub(crate) fn object_of(name: &[u8]) -> Option<u64> {
     if name.len() != NAME_LEN || !name.iter().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')) {
         return None;
     }

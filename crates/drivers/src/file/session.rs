@@ -12,18 +12,18 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::align::Alignment;
 use super::buffers::Buffers;
-use super::cache::Cache;
 use super::config::{FileConfig, Place};
 use super::errors::{kind_of, words};
 use super::operation::{self, Fault};
 use super::steps::Steps;
 use super::{FileDriver, devices, facts, list, metadata, named, tree_files, xattr};
 use crate::deadlines::TimeLimits;
+use crate::open_files::Cache;
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
 
 /// What a session has open: a directory, device or named files.
 pub(super) enum Opened {
-    Directory { directory: Directory, cache: Cache },
+    Directory { directory: Directory, cache: Cache<File> },
     Device { reading: File, writing: RefCell<Option<File>>, bytes: u64, block: bool },
 }
 

@@ -2,9 +2,8 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
-use std::sync::OnceLock;
 
-use crate::library::{Library, LibraryError};
+use crate::library::{ClientLibrary, Library, LibraryError};
 use crate::library_functions;
 
 /// `rados_t`: a client of a cluster.
@@ -141,27 +140,18 @@ library_functions! {
     }
 }
 
-/// Debian's and Red Hat's name of the package.
-const PACKAGE: &str = "librados2";
-const NAMES: &[&str] = &["librados.so.2"];
+/// librados, under Debian's and Red Hat's name of its package.
+static LIBRADOS: ClientLibrary<Librados> = ClientLibrary::new(&["librados.so.2"], "librados2", load);
 
-/// The system's librados, loaded once.
+/// The system's librados, loaded once; for tests, the library in this file.
 ///
 /// # Errors
 /// It is missing or too old.
-pub(super) fn librados() -> Result<&'static Librados, LibraryError> {
-    static LOADED: OnceLock<Result<Librados, LibraryError>> = OnceLock::new();
-    LOADED.get_or_init(|| of(NAMES)).as_ref().map_err(LibraryError::clone)
+pub(super) fn librados(file: Option<&Path>) -> Result<&'static Librados, LibraryError> {
+    file.map_or_else(|| LIBRADOS.get(), |file| LIBRADOS.in_file(file))
 }
 
-/// The library in this file, for tests.
-pub(super) fn librados_in(file: &Path) -> Result<&'static Librados, LibraryError> {
-    let name: &'static str = Box::leak(file.to_string_lossy().into_owned().into_boxed_str());
-    of(&[name]).map(|api| &*Box::leak(Box::new(api)))
-}
-
-fn of(names: &[&'static str]) -> Result<Librados, LibraryError> {
-    let library = Library::open(names, PACKAGE)?;
+fn load(library: &Library) -> Result<Librados, LibraryError> {
     // SAFETY: declared as in librados.h; handles are pointers there, and `time_t` has 64 bits on our platforms.
-    unsafe { Librados::load(&library) }
+    unsafe { Librados::load(library) }
 }

@@ -3,14 +3,16 @@
 use std::ffi::{CString, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::ErrorKind;
 
-use super::api::{ClusterHandle, Librados, PoolHandle, librados, librados_in};
+use super::api::{ClusterHandle, Librados, PoolHandle, librados};
 use super::config::RadosConfig;
-use super::error::{Failure, text};
+use super::error::{failure, text};
+use crate::failure::Failure;
+use crate::shared_clients::SharedClients;
 
 /// One instance of librados, connected.
 pub(super) struct RadosClient {
@@ -31,18 +33,15 @@ impl RadosClient {
         limit: Duration,
         answer: Option<Duration>,
     ) -> Result<Self, Failure> {
-        let api = match &config.library {
-            Some(file) => librados_in(file),
-            None => librados(),
-        };
-        let api = api.map_err(|error| Failure::new(ErrorKind::Local, error.to_string()))?;
+        let api = librados(config.library.as_deref())
+            .map_err(|error| Failure::new(ErrorKind::Local, error.to_string()))?;
         let access = &config.access;
         let (name, user) = (c_text(&access.cluster)?, c_text(format!("client.{}", access.user))?);
         let mut client = Self { api, cluster: ptr::null_mut() };
         // SAFETY: it writes a handle; the texts end with zero bytes.
         let code = unsafe { (api.rados_create2)(&mut client.cluster, name.as_ptr(), user.as_ptr(), 0) };
         if code < 0 {
-            return Err(Failure::of(code));
+            return Err(failure(code));
         }
         client.configure(config, limit)?;
         if let Some(answer) = answer {
@@ -129,7 +128,7 @@ impl RadosPool {
             return Err(Failure::new(ErrorKind::NotFound, detail));
         }
         if code < 0 {
-            return Err(Failure::of(code));
+            return Err(failure(code));
         }
         // SAFETY: the handle is open; the text ends with a zero byte.
         unsafe { (api.rados_ioctx_set_namespace)(handle, namespace.as_ptr()) };
@@ -147,35 +146,15 @@ impl Drop for RadosPool {
     }
 }
 
-/// The clients of a driver. Each lives as long as a session uses it.
-#[derive(Debug)]
-pub(super) struct RadosClients(Box<[Mutex<Weak<RadosClient>>]>);
-
-impl RadosClients {
-    pub(super) fn new(count: u32) -> Self {
-        Self((0..count.max(1)).map(|_| Mutex::default()).collect())
-    }
-
-    pub(super) fn count(&self) -> usize {
-        self.0.len()
-    }
-
-    /// The pool as the client with this number sees it; the client is connected if necessary. Blocks.
-    pub(super) fn pool(
-        &self,
-        number: usize,
-        config: &RadosConfig,
-        limit: Duration,
-    ) -> Result<RadosPool, Failure> {
-        let mut held = self.0[number % self.0.len()].lock().unwrap_or_else(PoisonError::into_inner);
-        let client = match held.upgrade() {
-            Some(client) => client,
-            None => Arc::new(RadosClient::connect(config, limit, None)?),
-        };
-        *held = Arc::downgrade(&client);
-        drop(held);
-        RadosPool::open(&client, config)
-    }
+/// The pool as the client with this number sees it; the client is connected if necessary. Blocks.
+pub(super) fn pool(
+    clients: &SharedClients<RadosClient>,
+    number: usize,
+    config: &RadosConfig,
+    limit: Duration,
+) -> Result<RadosPool, Failure> {
+    let connect = || RadosClient::connect(config, limit, None).map(Arc::new);
+    RadosPool::open(&clients.get(number, connect)?, config)
 }
 
 impl std::fmt::Debug for RadosClient {
@@ -199,7 +178,7 @@ fn not_connected(code: c_int, user: &str, limit: Duration) -> Failure {
                 text(code)
             ),
         ),
-        _ => Failure { kind: ErrorKind::ConnectFailed, ..Failure::of(code) },
+        _ => Failure { kind: ErrorKind::ConnectFailed, ..failure(code) },
     }
 }
 

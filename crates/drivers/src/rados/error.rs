@@ -1,35 +1,21 @@
 //! librados' error numbers as error kinds, with what to do next.
 
 use std::ffi::c_int;
-use std::io;
 
 use metrics::ErrorKind;
 
-/// A failure before it names its operation or target.
-#[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) kind: ErrorKind,
-    pub(super) detail: String,
+use crate::failure::{Failure, text_of};
+
+/// The failure for a negative return value of librados.
+#[cold]
+pub(super) fn failure(code: c_int) -> Failure {
+    let (kind, hint) = meaning(-code);
+    Failure { kind, detail: format!("{}{hint}", text(code)) }
 }
 
-impl Failure {
-    #[cold]
-    pub(super) fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into() }
-    }
-
-    /// The failure for a negative return value of librados.
-    #[cold]
-    pub(super) fn of(code: c_int) -> Self {
-        let (kind, hint) = meaning(-code);
-        Self { kind, detail: format!("{}{hint}", text(code)) }
-    }
-}
-
-/// What a negative return value says, such as `Permission denied (EACCES)`.
+/// What a negative return value says, such as `Permission denied (error 13)`.
 pub(super) fn text(code: c_int) -> String {
-    let error = io::Error::from_raw_os_error(-code).to_string();
-    error.split(" (os error").next().unwrap_or_default().to_owned() + &format!(" (error {})", -code)
+    text_of(-code)
 }
 
 /// The kind of an error number (errno(3)), and a hint for people.
@@ -78,9 +64,9 @@ mod tests {
             (libc::EDQUOT, ErrorKind::NoSpace, "Disk quota exceeded (error 122)"),
             (libc::EIO, ErrorKind::ServerFault, "Input/output error (error 5)"),
         ] {
-            let failure = Failure::of(-number);
-            assert_eq!(failure.kind, kind, "{number}");
-            assert!(failure.detail.starts_with(start), "{}", failure.detail);
+            let found = failure(-number);
+            assert_eq!(found.kind, kind, "{number}");
+            assert!(found.detail.starts_with(start), "{}", found.detail);
         }
     }
 }

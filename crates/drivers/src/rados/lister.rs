@@ -11,9 +11,9 @@ use reactor::{Completer, Reactor, Signal, Task};
 
 use super::client::{RadosClient, RadosPool};
 use super::config::RadosConfig;
-use super::error::Failure;
 use super::listing::Listing;
 use crate::DriverError;
+use crate::failure::Failure;
 
 /// Max threads of a session.
 const THREADS_MAX: usize = 16;

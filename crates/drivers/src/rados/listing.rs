@@ -4,7 +4,8 @@ use std::{ptr, slice};
 
 use super::api::{CursorHandle, ListedObject};
 use super::client::RadosPool;
-use super::error::Failure;
+use super::error::failure;
+use crate::failure::Failure;
 
 /// Max names of a page. OSDs return 1,000 or fewer at a time.
 pub(super) const PAGE_NAMES: usize = 1000;
@@ -69,7 +70,7 @@ impl Listing {
             )
         };
         if count < 0 {
-            return Err(Failure::of(count));
+            return Err(failure(count));
         }
         let count = (count as usize).min(self.page.len());
         for object in &self.page[..count] {

@@ -12,9 +12,10 @@ use metrics::ErrorKind;
 use super::RadosDriver;
 use super::api::CompletionHandle;
 use super::client::{RadosClient, RadosPool, c_text};
-use super::error::Failure;
+use super::error::failure;
 use super::listing::Listing;
 use crate::DriverError;
+use crate::failure::Failure;
 
 /// Objects inspected or removed at the same time.
 const BATCH: usize = 128;
@@ -126,7 +127,7 @@ impl RadosDriver {
                     }
                 },
                 |_, code, _| {
-                    came = usize::try_from(code).map_err(|_| Failure::of(code))?;
+                    came = usize::try_from(code).map_err(|_| failure(code))?;
                     Ok(())
                 },
             )?;
@@ -179,7 +180,7 @@ impl Control<'_> {
             },
             |_, code, _| match code {
                 code if code == -libc::ENOENT => Ok(()),
-                code if code < 0 => Err(Failure::of(code)),
+                code if code < 0 => Err(failure(code)),
                 _ => {
                     removed += 1;
                     Ok(())
@@ -202,7 +203,7 @@ impl Control<'_> {
             |number, code, stat| {
                 match code {
                     code if code == -libc::ENOENT => each(number, None),
-                    code if code < 0 => return Err(Failure::of(code)),
+                    code if code < 0 => return Err(failure(code)),
                     _ => each(number, Some(stat.0)),
                 }
                 Ok(())
@@ -230,7 +231,7 @@ impl Control<'_> {
                     (api.rados_aio_create_completion)(ptr::null_mut(), None, None, &mut completion)
                 };
                 if code < 0 {
-                    first = first.and(Err(Failure::of(code)));
+                    first = first.and(Err(failure(code)));
                     break;
                 }
                 let name = self.driver.config.name(*number);

@@ -23,14 +23,15 @@ use std::sync::Arc;
 use metrics::ErrorKind;
 use reactor::Reactor;
 
-use self::client::RadosClients;
+use self::client::RadosClient;
+use crate::shared_clients::SharedClients;
 use crate::{Driver, DriverError, WorkerContext};
 
 /// Loads one pool.
 #[derive(Clone, Debug)]
 pub struct RadosDriver {
     config: Arc<RadosConfig>,
-    clients: Arc<RadosClients>,
+    clients: Arc<SharedClients<RadosClient>>,
 }
 
 impl RadosDriver {
@@ -51,7 +52,7 @@ impl RadosDriver {
             let detail = format!("object name \"{name}\": write 1 to {MAX_NAME_BYTES} bytes, none of them 0");
             return Err(DriverError::new(ErrorKind::Rejected, detail));
         }
-        let clients = Arc::new(RadosClients::new(config.clients));
+        let clients = Arc::new(SharedClients::new(config.clients));
         Ok(Self { config: Arc::new(config), clients })
     }
 

@@ -1,20 +1,20 @@
 //! One worker's operations on a pool.
 
-use std::ffi::c_int;
 use std::pin::pin;
 use std::ptr;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use metrics::{ErrorKind, OpKind};
-use reactor::{Reactor, Task};
+use reactor::Reactor;
 
-use super::client::{RadosClients, RadosPool};
+use super::client::{self, RadosClient, RadosPool};
 use super::config::RadosConfig;
-use super::error::Failure;
-use super::flights::Flights;
+use super::flights::RadosCalls;
 use super::lister::Lister;
 use crate::deadlines::TimeLimits;
+use crate::failure::Failure;
+use crate::flights::FlightDeck;
+use crate::shared_clients::SharedClients;
 use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext};
 
 /// One worker's side of a pool.
@@ -23,10 +23,8 @@ pub struct RadosSession {
     context: WorkerContext,
     limits: TimeLimits,
     lanes: usize,
-    /// Passes on what librados completes.
-    arrivals: Option<Task>,
     // The flights are dropped before the pools they use.
-    flights: Rc<Flights>,
+    flights: FlightDeck<RadosCalls>,
     lister: Lister,
     /// Lanes use them in turn.
     pools: Vec<RadosPool>,
@@ -37,7 +35,7 @@ impl RadosSession {
     pub(super) async fn open(
         reactor: &Reactor,
         config: Arc<RadosConfig>,
-        clients: Arc<RadosClients>,
+        clients: Arc<SharedClients<RadosClient>>,
         context: &WorkerContext,
     ) -> Result<Self, DriverError> {
         let lanes = context.lanes.max(1) as usize;
@@ -48,7 +46,7 @@ impl RadosSession {
         // Connecting blocks.
         let connect = move || {
             let numbers = first..first + lanes.min(clients.count());
-            opener.complete(numbers.map(|number| clients.pool(number, &own, limit)).collect());
+            opener.complete(numbers.map(|number| client::pool(&clients, number, &own, limit)).collect());
         };
         std::thread::Builder::new().name("rados-connect".to_owned()).spawn(connect).map_err(local)?;
         let mut pools = None;
@@ -57,14 +55,7 @@ impl RadosSession {
             let detail = format!("Ceph, {}: {}", config.location(), failure.detail);
             DriverError::new(failure.kind, detail)
         })?;
-        let (completions, completer) = reactor.completions().map_err(local)?;
-        let flights = Rc::new(Flights::new(reactor, pools[0].api, lanes, &completer));
-        let arriving = Rc::clone(&flights);
-        let arrivals = reactor.spawn(async move {
-            loop {
-                completions.wait(|index| arriving.arrived(index)).await;
-            }
-        });
+        let flights = FlightDeck::open(reactor, RadosCalls(pools[0].api), lanes).map_err(local)?;
         let lister = Lister::open(reactor, &config, lanes, context.connect_timeout, context.op_timeout)?;
         Ok(Self {
             config,
@@ -72,7 +63,6 @@ impl RadosSession {
             limits: TimeLimits::start(reactor, lanes, context.op_timeout),
             context: context.clone(),
             lanes,
-            arrivals: Some(arrivals),
             flights,
             pools,
         })
@@ -150,7 +140,7 @@ impl RadosSession {
             OpKind::Stat => {
                 flight
                     .fly(pool, |api, completion, memory| unsafe {
-                        let (size, modified_s) = (&raw mut memory.size, &raw mut memory.modified_s);
+                        let (size, modified_s) = (&raw mut memory.extra.0, &raw mut memory.extra.1);
                         (api.rados_aio_stat)(pool.handle, oid, completion, size, modified_s)
                     })
                     .await?;
@@ -169,7 +159,7 @@ impl RadosSession {
     }
 
     /// Checks the length of what was read and, if wanted, its content.
-    fn check(&self, op: &Op, came: c_int, buffer: &[u8]) -> Result<(), Failure> {
+    fn check(&self, op: &Op, came: i64, buffer: &[u8]) -> Result<(), Failure> {
         if came as u64 != op.len {
             let detail = match came as u64 > op.len {
                 true => format!("the object is longer than the {} bytes that were asked for", op.len),
@@ -210,13 +200,5 @@ impl Session for RadosSession {
 
     fn facts(&self) -> SessionFacts {
         SessionFacts { late_replies: self.flights.late(), ..SessionFacts::default() }
-    }
-}
-
-impl Drop for RadosSession {
-    fn drop(&mut self) {
-        if let Some(task) = self.arrivals.take() {
-            task.abort();
-        }
     }
 }

@@ -2,6 +2,7 @@
 //! The crate `fio` parses the language and finds the engines here by name.
 
 pub(super) mod files;
+pub(super) mod gluster;
 pub(super) mod iscsi;
 pub(super) mod net;
 pub(super) mod nfs;

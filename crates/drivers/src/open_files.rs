@@ -1,6 +1,6 @@
-//! A session's open descriptors: a bounded cache keyed by object number.
+//! A session's open files: a bounded cache keyed by object number.
 //!
-//! A set-associative cache: a hash selects a small set, and within it the least recently used descriptor is evicted. A
+//! A set-associative cache: a hash selects a small set, and within it the least recently used file is evicted. A
 //! lookup allocates nothing and touches one or two cache lines, whether there are ten files or a million.
 
 use std::cell::{Cell, RefCell};
@@ -10,24 +10,42 @@ use reactor::File;
 /// Ways per set.
 const WAYS: usize = 4;
 
-#[derive(Default)]
-struct Entry {
+/// A handle of an open file; clones refer to the same file.
+pub(crate) trait CachedFile: Clone {
+    /// Whether it is open for writing.
+    fn writes(&self) -> bool;
+}
+
+impl CachedFile for File {
+    #[inline]
+    fn writes(&self) -> bool {
+        self.options().write
+    }
+}
+
+struct Entry<F> {
     object: u64,
-    file: Option<File>,
+    file: Option<F>,
     used: u32,
 }
 
-pub(super) struct Cache {
-    entries: RefCell<Vec<Entry>>,
+impl<F> Default for Entry<F> {
+    fn default() -> Self {
+        Self { object: 0, file: None, used: 0 }
+    }
+}
+
+pub(crate) struct Cache<F> {
+    entries: RefCell<Vec<Entry<F>>>,
     /// The number of sets is a power of two; this many low bits of the hash are unused.
     shift: u32,
     /// Incremented by every use.
     clock: Cell<u32>,
 }
 
-impl Cache {
-    /// Space for at most this many descriptors, but always for a few.
-    pub(super) fn new(files: u32) -> Self {
+impl<F: CachedFile> Cache<F> {
+    /// Space for at most this many files, but always for a few.
+    pub(crate) fn new(files: u32) -> Self {
         let sets = (files as usize / WAYS).max(1);
         // Rounded down, so that the bound holds.
         let sets = 1_usize << sets.ilog2();
@@ -49,15 +67,15 @@ impl Cache {
         self.clock.get()
     }
 
-    /// The object's descriptor, if it is open, and open for writing if `write`.
+    /// The object's file, if it is open, and open for writing if `write`.
     #[inline]
-    pub(super) fn find(&self, object: u64, write: bool) -> Option<File> {
+    pub(crate) fn find(&self, object: u64, write: bool) -> Option<F> {
         let first = self.first_of_set(object);
         let mut entries = self.entries.borrow_mut();
         for entry in &mut entries[first..first + WAYS] {
             if entry.object == object
                 && let Some(file) = &entry.file
-                && (!write || file.options().write)
+                && (!write || file.writes())
             {
                 let file = file.clone();
                 entry.used = self.tick();
@@ -67,15 +85,16 @@ impl Cache {
         None
     }
 
-    /// Caches a descriptor. An evicted one closes when its last operation has ended.
-    pub(super) fn keep(&self, object: u64, file: &File) {
+    /// Caches a file. An evicted one closes when its last operation has ended.
+    pub(crate) fn keep(&self, object: u64, file: &F) {
         let first = self.first_of_set(object);
         let now = self.tick();
         let mut entries = self.entries.borrow_mut();
         let set = &mut entries[first..first + WAYS];
         let same = set.iter().position(|entry| entry.file.is_some() && entry.object == object);
         let place = same.unwrap_or_else(|| {
-            let age = |entry: &Entry| entry.file.as_ref().map_or(u32::MAX, |_| now.wrapping_sub(entry.used));
+            let age =
+                |entry: &Entry<F>| entry.file.as_ref().map_or(u32::MAX, |_| now.wrapping_sub(entry.used));
             (0..WAYS).max_by_key(|at| age(&set[*at])).expect("a set has places")
         });
         let gone = std::mem::replace(&mut set[place], Entry { object, file: Some(file.clone()), used: now });
@@ -83,8 +102,8 @@ impl Cache {
         drop(gone);
     }
 
-    /// Forgets an object's descriptor.
-    pub(super) fn forget(&self, object: u64) {
+    /// Forgets an object's file.
+    pub(crate) fn forget(&self, object: u64) {
         let first = self.first_of_set(object);
         let mut entries = self.entries.borrow_mut();
         let mut set = entries[first..first + WAYS].iter_mut();

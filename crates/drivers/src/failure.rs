@@ -1,0 +1,26 @@
+//! Failures of client libraries, before they name their operation or target.
+
+use std::ffi::c_int;
+use std::io;
+
+use metrics::ErrorKind;
+
+/// Why a call failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: ErrorKind,
+    pub(crate) detail: String,
+}
+
+impl Failure {
+    #[cold]
+    pub(crate) fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into() }
+    }
+}
+
+/// What an error number (errno(3)) says, such as `Permission denied (error 13)`.
+pub(crate) fn text_of(number: c_int) -> String {
+    let error = io::Error::from_raw_os_error(number).to_string();
+    error.split(" (os error").next().unwrap_or_default().to_owned() + &format!(" (error {number})")
+}
