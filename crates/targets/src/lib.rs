@@ -39,6 +39,10 @@ mod protocol;
 mod rados;
 mod rados_job;
 mod rados_place;
+mod rados_pool;
+mod rbd;
+mod rbd_image;
+mod rbd_place;
 mod removal;
 mod s3;
 mod s3_check;
@@ -149,6 +153,7 @@ pub static PROTOCOLS: &[&dyn Protocol] = &[
     &iscsi::Iscsi,
     &memcached::Memcached,
     &rados::Rados,
+    &rbd::Rbd,
     &net::Tcp,
     &null::Null,
     &sim::Sim,

@@ -17,7 +17,6 @@ from .process import run, wait_until
 from .report import Report, Scenario
 
 THEIRS = [("", "manometer-aaaaaaab.0000000000000000"), ("", "theirs")]
-LIBRARY = "librados.so.2"
 LOADS = [
     "ops: {put: 40%, get: 40%, delete: 20%}, object_size: 100KiB, objects: 50, queue_depth: 8, verify: true",
     "ops: {read: 40%, write: 40%, stat: 10%, list: 10%}, file_size: 1MiB, files: 8, block_size: 64KiB, queue_depth: 8, "
@@ -27,11 +26,15 @@ LOADS = [
 
 
 class WithoutLibrary(Place):
-    """A place where librados cannot be loaded."""
+    """A place where a library cannot be loaded."""
+
+    def __init__(self, directory: Path, library: str) -> None:
+        super().__init__(directory)
+        self.library = library
 
     def client(self, command: list[str]) -> list[str]:
         cache = run(["ldconfig", "-p"]).splitlines()
-        path = next(line.split(" => ")[1] for line in cache if LIBRARY in line)
+        path = next(line.split(" => ")[1] for line in cache if self.library in line)
         hide = 'mount --bind /dev/null "$0" && exec "$@"'
         return ["unshare", "--mount", "--propagation", "private", "sh", "-c", hide, path, *command]
 
@@ -116,13 +119,13 @@ def refused(cluster: Cluster, manometer: Manometer, report: Report) -> None:
     caps = ["mon", "allow r", "osd", f"allow r pool={POOL}"]
     cluster.ask("auth", "get-or-create", "client.reader", *caps, "-o", str(reader))
     silent = f"rados://{POOL}?monitors=127.0.0.1:9&keyring={cluster.directory}/keyring"
-    without = Manometer(manometer.program, WithoutLibrary(Path(directory) / "without"))
+    without = Manometer(manometer.program, WithoutLibrary(directory / "without", "librados.so.2"))
     for what, program, url, parts in [
         ("a wrong pool", manometer, cluster.url("nothing"), ["no pool nothing", "ceph osd pool ls"]),
         ("a wrong key", manometer, cluster.url(keyring=str(keyring)), ["refuse client.admin", "keyring"]),
         ("a wrong user", manometer, cluster.url(id="nobody"), ["refuse client.nobody"]),
         ("a silent monitor", manometer, silent, ["no monitor answered within 10s", "mon_host"]),
-        ("a missing library", without, cluster.url(), [LIBRARY, "install the package librados2"]),
+        ("a missing library", without, cluster.url(), ["librados.so.2", "install the package librados2"]),
     ]:
         outcome = start(program, url, "ops: put, objects: 4").finish()
         report.check(f"{what}: fails", outcome.code != 0, outcome.code)

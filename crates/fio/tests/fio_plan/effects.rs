@@ -374,6 +374,8 @@ const ELSEWHERE: [&str; 34] = [
     "busy_poll",
     "touch_objects",
     "rados_clients",
+    "rbdname",
+    "rbd_cache",
 ];
 
 #[test]
