@@ -323,6 +323,18 @@ fn reads(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
             );
         }
     }
+    let created = kind.creates_device(|option| cell.target.option(option).is_some());
+    if cell.stages.prepare == Prepare::Keep && created {
+        stage_fault(
+            fields,
+            "prepare",
+            format!("target {:?} has no existing data: it is created for the run", cell.target.name),
+            &format!(
+                "write prepare: fill, or a device that exists instead of {}",
+                kind.created_by.unwrap_or("")
+            ),
+        );
+    }
     let own_directory =
         kind.own_place && cell.target.option("directory").is_none() && cell.workload.user_files().is_none();
     if cell.stages.prepare == Prepare::Keep && own_directory {

@@ -25,6 +25,8 @@ pub enum UrlForm {
     Bucket,
     /// `scheme://name`: a name that is no host, such as a pool's.
     Name,
+    /// `scheme://name/name`: a name within another, such as an image's in a pool; the second may be missing.
+    NameInName,
     /// `scheme:`, with nothing but a query.
     Bare,
 }
@@ -54,9 +56,11 @@ pub struct TargetKind {
     pub usual_file_bytes: u64,
     /// Whether it has ranges that can be written in place.
     pub ranges: bool,
-    /// Whether it is one device, used as a whole: nothing is created or removed, and its content is overwritten only if
-    /// that is allowed.
+    /// Whether it is one device, used as a whole: nothing is created or removed (but by `created_by`), and its content is
+    /// overwritten only if that is allowed.
     pub device: bool,
+    /// The option with which a device is created for the run and removed with it; without it, one that exists is used.
+    pub created_by: Option<&'static str>,
     /// Whether its data can be reached from every host: if a host is lost, another can remove what it left.
     pub remote: bool,
     /// Whether reads may come from this machine's page cache; the option `direct` bypasses it.
@@ -146,6 +150,7 @@ impl TargetKind {
             usual_file_bytes: 1 << 30,
             ranges: false,
             device: false,
+            created_by: None,
             remote: false,
             page_cache: false,
             imaginary: false,
@@ -163,6 +168,11 @@ impl TargetKind {
     /// The option with this name.
     pub fn option(&self, name: &str) -> Option<&'static OptionHelp> {
         self.options.iter().find(|help| help.name == name)
+    }
+
+    /// Whether a device is created for the run, if options of these names are given.
+    pub fn creates_device(&self, is_given: impl FnOnce(&str) -> bool) -> bool {
+        self.created_by.is_some_and(is_given)
     }
 
     /// Whether a load's data are objects: if it uses object operations, or the target stores nothing else. Imaginary

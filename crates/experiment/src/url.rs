@@ -224,6 +224,13 @@ fn form(kind: &TargetKind, url: &str, place: &str, (authority, path): (&str, &st
         UrlForm::Bucket => nothing_behind(path, "bucket", url, &write()),
         UrlForm::Name if authority.is_empty() => wrong(format!("{url:?} has no name after the slashes")),
         UrlForm::Name => nothing_behind(path, "name", url, &write()),
+        UrlForm::NameInName if authority.is_empty() => {
+            wrong(format!("{url:?} has no name after the slashes"))
+        }
+        UrlForm::NameInName if path.matches('/').count() > 1 => {
+            wrong(format!("nothing stands behind the second name in {url:?}"))
+        }
+        UrlForm::NameInName => Ok(()),
         UrlForm::Bare if matches!(place, "" | "//") => Ok(()),
         UrlForm::Bare => wrong(format!("nothing stands before the question mark in {url:?}")),
         UrlForm::HostAndPath | UrlForm::HostAndVolume => Ok(()),

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine::Left;
-use experiment::{Cell, Launcher, Prepare};
+use experiment::{Cell, Launcher, Prepare, TargetKind};
 use fleet::Act;
 use host::load;
 use provision::{Journal, forget, removed_elsewhere};
@@ -129,7 +129,10 @@ impl DataSets {
         let uses_what_is_there = match cell.stages.prepare {
             Prepare::Keep => true,
             Prepare::None => {
-                targets::kind_of(&cell.target.url).is_some_and(|kind| kind.device) && !load::writes(cell)
+                let exists = |kind: &TargetKind| {
+                    kind.device && !kind.creates_device(|option| cell.target.option(option).is_some())
+                };
+                targets::kind_of(&cell.target.url).is_some_and(exists) && !load::writes(cell)
             }
             Prepare::Fill | Prepare::FillAlways => false,
         };

@@ -42,6 +42,10 @@ mod place;
 mod protocol;
 mod rados;
 mod rados_place;
+mod rados_pool;
+mod rbd;
+mod rbd_image;
+mod rbd_place;
 mod removal;
 mod s3;
 mod s3_check;
@@ -153,6 +157,7 @@ pub static PROTOCOLS: &[&dyn Protocol] = &[
     &memcached::Memcached,
     &rados::Rados,
     &gluster::Gluster,
+    &rbd::Rbd,
     &net::Tcp,
     &null::Null,
     &sim::Sim,

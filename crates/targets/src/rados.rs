@@ -17,39 +17,47 @@ use super::options::DIRECTORY;
 use super::paths::named;
 use super::place::{Entered, OwnPlace, PATIENCE};
 use super::rados_place::{self, RadosPlace};
+use super::rados_pool::PoolFacts;
 use super::{
-    FreeSpace, LaidOut, Look, OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError,
-    StageRunner, TargetError, named_job,
+    LaidOut, Look, OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError, StageRunner,
+    TargetError, named_job,
 };
 
 /// The protocol of `rados:`.
 pub(super) struct Rados;
 
+pub(super) const CONF: OptionHelp = OptionHelp::new(
+    "conf",
+    Text,
+    "/etc/ceph/ceph.conf, or $CEPH_CONF",
+    "the cluster's configuration file; it says where the user's keyring is",
+)
+.reading_file();
+pub(super) const CLUSTER: OptionHelp = OptionHelp::new(
+    "cluster",
+    Text,
+    "ceph",
+    "name of the cluster, which configuration files may refer to as $cluster",
+);
+pub(super) const ID: OptionHelp = OptionHelp::new("id", Text, "admin", "the user, without client.");
+pub(super) const KEYRING: OptionHelp =
+    OptionHelp::new("keyring", Text, "where the configuration says", "file with the user's key")
+        .reading_file();
+pub(super) const MONITORS: OptionHelp = OptionHelp::new(
+    "monitors",
+    Text,
+    "the configuration's",
+    "addresses of the monitors, such as 10.0.0.1,10.0.0.2, in place of mon_host in the configuration; together with \
+     keyring they need no configuration file",
+);
+
 const OPTIONS: &[OptionHelp] = &[
     DIRECTORY,
-    OptionHelp::new(
-        "conf",
-        Text,
-        "/etc/ceph/ceph.conf, or $CEPH_CONF",
-        "the cluster's configuration file; it says where the user's keyring is",
-    )
-    .reading_file(),
-    OptionHelp::new(
-        "cluster",
-        Text,
-        "ceph",
-        "name of the cluster, which configuration files may refer to as $cluster",
-    ),
-    OptionHelp::new("id", Text, "admin", "the user, without client."),
-    OptionHelp::new("keyring", Text, "where the configuration says", "file with the user's key")
-        .reading_file(),
-    OptionHelp::new(
-        "monitors",
-        Text,
-        "the configuration's",
-        "addresses of the monitors, such as 10.0.0.1,10.0.0.2, in place of mon_host in the configuration; together with \
-         keyring they need no configuration file",
-    ),
+    CONF,
+    CLUSTER,
+    ID,
+    KEYRING,
+    MONITORS,
     OptionHelp::new(
         "namespace",
         Text,
@@ -109,8 +117,13 @@ pub(super) struct RadosTarget {
     patience: Patience,
 }
 
-fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
-    let OpenRequest { target, url, options: given, context, workload } = *request;
+/// A pool's namespace and a prefix in it, with how the cluster is reached, by the options that all protocols of Ceph's have.
+pub(super) fn entry(
+    request: &OpenRequest<'_>,
+    namespace: String,
+    prefix: String,
+) -> Result<RadosPlace, TargetError> {
+    let OpenRequest { target, url, options: given, context, .. } = *request;
     let wrong = |problem: String| TargetError::Input(format!("target {}: {problem}", target.name));
     // A run's journal is read from other directories too.
     let file = |name: &str| -> Result<Option<PathBuf>, TargetError> {
@@ -132,6 +145,15 @@ fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
         }
         None => context.secrets.variable("CEPH_CONF").map(PathBuf::from),
     };
+    let id = given.text("id").unwrap_or("admin").to_owned();
+    let pool = url.authority().to_owned();
+    let cluster = given.text("cluster").map(str::to_owned);
+    Ok(RadosPlace { cluster, conf, monitors, id, keyring, pool, namespace, prefix })
+}
+
+fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
+    let OpenRequest { target, options: given, context, workload, .. } = *request;
+    let wrong = |problem: String| TargetError::Input(format!("target {}: {problem}", target.name));
     let kept = given.text("directory");
     let job = workload.stream();
     let prefix = kept.map_or_else(|| context.place.object_name(), str::to_owned);
@@ -143,10 +165,7 @@ fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
         // Listing it passes over the objects of others on the servers, not here.
         (None, None) => prefix.clone(),
     };
-    let id = given.text("id").unwrap_or("admin").to_owned();
-    let pool = url.authority().to_owned();
-    let cluster = given.text("cluster").map(str::to_owned);
-    let entry = RadosPlace { cluster, conf, monitors, id, keyring, pool, namespace, prefix };
+    let entry = entry(request, namespace, prefix)?;
     let config = RadosConfig {
         clients: given.number("clients").unwrap_or(1),
         named: job.map(|job| named_job::names(job, workload.jobs)).unwrap_or_default(),
@@ -159,55 +178,6 @@ fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
     };
     let driver = RadosDriver::new(config).map_err(|error| wrong(error.detail.into()))?;
     Ok(RadosTarget { driver, place, patience: context.patience })
-}
-
-/// What the monitors know about the pool.
-struct Pool {
-    fsid: Option<String>,
-    version: Option<String>,
-    /// OSDs that are up, of all.
-    osds: Option<(u64, u64)>,
-    /// Settings of the pool.
-    settings: Value,
-    available_bytes: Option<u64>,
-}
-
-impl RadosTarget {
-    fn pool(&self, limit: std::time::Duration) -> Result<Pool, DriverError> {
-        let name = &self.driver.config().pool;
-        let command = |prefix: &str| serde_json::json!({"prefix": prefix, "format": "json"});
-        let mut get = command("osd pool get");
-        get["pool"] = name.as_str().into();
-        get["var"] = "all".into();
-        let commands = [command("fsid"), command("version"), command("osd stat"), get, command("df")];
-        let answers = self.driver.ask(&commands.map(|command| command.to_string()), limit)?;
-        let mut answers = answers.into_iter().map(|answer| {
-            answer.and_then(|text| serde_json::from_str::<Value>(&text).ok()).unwrap_or(Value::Null)
-        });
-        let [fsid, version, osds, settings, df] =
-            std::array::from_fn(|_| answers.next().unwrap_or(Value::Null));
-        let count = |key: &str| osds[key].as_u64();
-        let pools = df["pools"].as_array().into_iter().flatten();
-        let own = pools.into_iter().find(|pool| pool["name"] == name.as_str());
-        Ok(Pool {
-            fsid: fsid["fsid"].as_str().map(str::to_owned),
-            version: version["version"].as_str().map(short_version),
-            osds: count("num_up_osds").zip(count("num_osds")),
-            // 0 until the manager has statistics.
-            available_bytes: own
-                .and_then(|pool| pool["stats"]["max_avail"].as_u64())
-                .filter(|bytes| *bytes > 0),
-            settings,
-        })
-    }
-}
-
-/// `16.2.15` of `ceph version 16.2.15 (hash) pacific (stable)`.
-fn short_version(text: &str) -> String {
-    text.split_whitespace()
-        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
-        .unwrap_or(text)
-        .to_owned()
 }
 
 impl OpenTarget for RadosTarget {
@@ -229,33 +199,7 @@ impl OpenTarget for RadosTarget {
             ("user", format!("client.{}", config.access.user)),
             ("client instances", config.clients.to_string()),
         ]);
-        let pool = match self.pool(PATIENCE) {
-            Ok(pool) => pool,
-            Err(error) => {
-                facts.insert("cluster".to_owned(), format!("unknown: {}", error.detail));
-                return facts;
-            }
-        };
-        let mut add = |name: &str, value: Option<String>| {
-            value.into_iter().for_each(|value| drop(facts.insert(name.to_owned(), value)));
-        };
-        add("cluster", pool.fsid);
-        add("server", pool.version.map(|version| format!("Ceph {version}")));
-        add("OSDs", pool.osds.map(|(up, all)| format!("{up} up of {all}")));
-        for (name, key) in [
-            ("pool size", "size"),
-            ("pool min_size", "min_size"),
-            ("placement groups", "pg_num"),
-            ("CRUSH rule", "crush_rule"),
-            ("erasure code profile", "erasure_code_profile"),
-            ("compression", "compression_mode"),
-        ] {
-            let value = &pool.settings[key];
-            add(
-                name,
-                value.as_str().map(str::to_owned).or_else(|| value.as_u64().map(|value| value.to_string())),
-            );
-        }
+        facts.extend(PoolFacts::named(&self.driver));
         facts
     }
 
@@ -264,20 +208,12 @@ impl OpenTarget for RadosTarget {
     }
 
     fn look(&self, _writes: bool) -> Look {
-        let config = self.driver.config();
-        let pool = match self.pool(self.patience.connect) {
+        let pool = match PoolFacts::ask(&self.driver, self.patience.connect) {
             Ok(pool) => pool,
             Err(error) => return Look::refused(&error.into()),
         };
-        let version = pool.version.unwrap_or_default();
-        let osds = pool.osds.map_or_else(String::new, |(up, all)| format!(" with {up} of {all} OSDs up"));
-        let space = pool.available_bytes.map(|available_bytes| FreeSpace {
-            file_system: format!("ceph {} {}", pool.fsid.unwrap_or_default(), config.pool),
-            place: format!("pool {}", config.pool),
-            available_bytes,
-            holds_data: self.place.is_kept(),
-        });
-        Look { seen: format!("Ceph {version}{osds} answers"), space, ..Look::default() }
+        let space = pool.space(self.driver.config(), self.place.is_kept());
+        Look { seen: format!("{pool} answers"), space, ..Look::default() }
     }
 
     fn lay_out_job(&self, job: &Job, cell: &Cell) -> Result<LaidOut, TargetError> {

@@ -49,6 +49,13 @@ impl RadosPlace {
             ..RadosConfig::new(access, &self.pool, &self.prefix)
         }
     }
+
+    /// The cluster for people.
+    pub(super) fn cluster(&self) -> String {
+        let conf =
+            self.conf.as_ref().map_or_else(|| "in its usual place".into(), |conf| conf.display().to_string());
+        format!("the Ceph cluster of the configuration {conf}")
+    }
 }
 
 impl JournaledPlace for RadosPlace {
@@ -72,9 +79,6 @@ impl fmt::Display for RadosPlace {
 /// Removes what a dead run left behind.
 pub(super) fn remove_left(place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
     let place: RadosPlace = cx.read(place)?;
-    let conf =
-        place.conf.as_ref().map_or_else(|| "in its usual place".into(), |conf| conf.display().to_string());
-    let cluster = format!("the Ceph cluster of the configuration {conf}");
     let driver = RadosDriver::new(place.config())?;
-    cx.on_server(cluster, || driver.remove_all(PATIENCE))
+    cx.on_server(place.cluster(), || driver.remove_all(PATIENCE))
 }

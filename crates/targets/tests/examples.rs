@@ -25,6 +25,7 @@ const SET: &[(&str, &[(&str, &str)])] = &[
     ("nfs-matrix.yaml", &[("server", "filer.example.com")]),
     ("quick-local.yaml", &[]),
     ("rados.yaml", &[]),
+    ("rbd.yaml", &[]),
     ("s3-objects.yaml", &[]),
     ("server-scale.yaml", &[("target", "nfs://filer/export")]),
     ("small-appends.yaml", &[]),

@@ -24,6 +24,8 @@ fn urls_come_apart() {
         ("sim:", "sim", "", "", vec![]),
         ("gluster://h:24008/gv/a/b?clients=2", "gluster", "h:24008", "/gv/a/b", vec![pair("clients", "2")]),
         ("iscsi://h/iqn.2026-01.a:b/1", "iscsi", "h", "/iqn.2026-01.a:b/1", vec![]),
+        ("rbd://pool/image?namespace=n", "rbd", "pool", "/image", vec![pair("namespace", "n")]),
+        ("rbd://pool?create=1GiB", "rbd", "pool", "", vec![pair("create", "1GiB")]),
         (
             "iscsi://me@[::1]:3261/iqn.2026-01.a:b/255?sessions=2",
             "iscsi",
@@ -63,6 +65,8 @@ fn what_is_wrong_is_said_with_what_to_write() {
         ("sim://host?latency=1ms", "nothing stands before the question mark", "write sim:?latency=1ms"),
         ("sim:?latency", "has no value", "write name=value"),
         ("sim:?seed=1&seed=2", "\"seed\" is given twice", "give it once"),
+        ("rbd:///image", "has no name after the slashes", "write rbd://pool/image"),
+        ("rbd://pool/space/image", "nothing stands behind the second name", "write rbd://pool/image"),
         ("iscsi:///iqn.2026-01.a:b/1", "has no host", "write iscsi://portal/"),
         ("iscsi://h", "names no target behind the host", "write iscsi://portal/"),
         ("iscsi://h/iqn.2026-01.a:b", "has no number of a logical unit", "write iscsi://portal/"),

@@ -116,6 +116,14 @@ class Cluster:
         """What `rados` answers about the pool."""
         return self._run("rados", "-p", POOL, *words)
 
+    def rbd(self, *words: str) -> str:
+        """What `rbd` answers."""
+        return self._run("rbd", *words)
+
+    def images(self) -> list[str]:
+        """Names of the images of the pool."""
+        return sorted(self.rbd("ls", POOL).split())
+
     def objects(self) -> list[tuple[str, str]]:
         """Namespaces and names of all objects of the pool."""
         lines = self.rados("ls", "--all").splitlines()

@@ -17,7 +17,6 @@ from .process import run, wait_until
 from .report import Report, Scenario
 
 THEIRS = [("", "manometer-aaaaaaab.0000000000000000"), ("", "theirs")]
-LIBRARY = "librados.so.2"
 LOADS = [
     "ops: {put: 40%, get: 40%, delete: 20%}, object_size: 100KiB, objects: 50, queue_depth: 8, verify: true",
     "ops: {read: 40%, write: 40%, stat: 10%, list: 10%}, file_size: 1MiB, files: 8, block_size: 64KiB, queue_depth: 8, "
@@ -112,7 +111,7 @@ def refused(cluster: Cluster, manometer: Manometer, report: Report) -> None:
         ("a wrong key", manometer, cluster.url(keyring=str(keyring)), ["refuse client.admin", "keyring"]),
         ("a wrong user", manometer, cluster.url(id="nobody"), ["refuse client.nobody"]),
         ("a silent monitor", manometer, silent, ["no monitor answered within 10s", "mon_host"]),
-        ("a missing library", without, cluster.url(), [LIBRARY, "install the package librados2"]),
+        ("a missing library", without, cluster.url(), ["librados.so.2", "install the package librados2"]),
     ]:
         outcome = start(program, url, "ops: put, objects: 4").finish()
         report.check(f"{what}: fails", outcome.code != 0, outcome.code)

@@ -56,7 +56,7 @@ On other hosts:
 
 Safety and results:
   --readonly            refuse jobs that write or trim
-  --destroy=DEVICE|URL  allow overwriting this block device or iSCSI unit although it holds data
+  --destroy=DEVICE|URL  allow overwriting this block device, iSCSI unit or RBD image although it holds data
   --ignore-unsupported  warn about unsupported options instead of refusing them
   --warnings-fatal      treat warnings as errors
   --results=FILE        results file [default: $XDG_DATA_HOME/manometer/results.sqlite]

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use experiment::{Cell, Plan};
 use fio::{DirectoryError, Input, Reading, Surroundings, Warning};
-use metrics::OpKind;
 use targets::AccessKey;
 
 use crate::exit::CommandError;

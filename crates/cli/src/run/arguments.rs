@@ -50,7 +50,7 @@ pub struct RunArguments {
     /// Resume an interrupted run at its first unfinished cell: its id, its name or `last`
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
-    /// Allow overwriting this block device, iSCSI unit (its URL) or named file although it holds data; must be exactly the
+    /// Allow overwriting this block device, iSCSI unit or RBD image (its URL), or named file although it holds data; must be exactly the
     /// one in use; may be repeated
     #[arg(long, value_name = "DEVICE|FILE|URL")]
     pub destroy: Vec<PathBuf>,

@@ -85,7 +85,8 @@ impl RadosClient {
         Ok(())
     }
 
-    fn set(&self, option: &str, value: &[u8]) -> Result<(), Failure> {
+    /// Sets an option of the configuration.
+    pub(super) fn set(&self, option: &str, value: &[u8]) -> Result<(), Failure> {
         let (name, value) = (c_text(option)?, c_text(value)?);
         // SAFETY: both texts end with a zero byte.
         let code = unsafe { (self.api.rados_conf_set)(self.cluster, name.as_ptr(), value.as_ptr()) };

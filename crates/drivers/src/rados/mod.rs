@@ -13,6 +13,7 @@ mod flights;
 mod lister;
 mod listing;
 mod manage;
+pub mod rbd;
 mod session;
 
 pub use config::{MAX_NAME_BYTES, MAX_PREFIX_BYTES, RadosAccess, RadosConfig};

@@ -1,15 +1,29 @@
-//! The scripted librados, compiled from `data/librados.c`.
+//! The scripted librados and librbd, compiled from `data/`.
 
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::path::Path;
 use std::process::Command;
 
 /// A directory with the library as `librados.so.2`.
 pub fn compiled() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
+    compile("librados.c", &directory.path().join("librados.so.2"));
+    directory
+}
+
+/// A directory with both libraries, `librados.so.2` and `librbd.so.1`.
+pub fn compiled_with_rbd() -> tempfile::TempDir {
+    let directory = compiled();
+    compile("librbd.c", &directory.path().join("librbd.so.1"));
+    directory
+}
+
+fn compile(source: &str, to: &Path) {
     // Tests of other crates use it too.
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../drivers/tests/data/librados.c");
+    let source = format!("{}/../drivers/tests/data/{source}", env!("CARGO_MANIFEST_DIR"));
     let mut compiler = Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-O1", "-pthread", "-o"]);
-    let made = compiler.arg(directory.path().join("librados.so.2")).arg(source).status();
+    let made = compiler.arg(to).arg(&source).status();
     assert!(made.unwrap().success(), "cc compiles {source}");
-    directory
 }

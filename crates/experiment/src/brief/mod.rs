@@ -98,16 +98,19 @@ impl BriefExperiment {
         lines
     }
 
+    /// Whether the URL has this option.
+    fn has_option(&self, name: &str) -> bool {
+        let query = self.url.split_once('?').map_or("", |(_, query)| query);
+        query.split('&').any(|pair| pair.split('=').next() == Some(name))
+    }
+
     fn target(&self, lines: &mut Lines, kind: Option<&'static TargetKind>) {
         let name = "data";
         lines.add(Line::head(0, "targets"));
         let url = yaml::value(&self.url);
         let from = Some("URL".to_owned());
         let known = kind.and_then(|kind| kind.option("direct"));
-        let in_url = self
-            .url
-            .split_once('?')
-            .is_some_and(|(_, query)| query.split('&').any(|pair| pair.split('=').next() == Some("direct")));
+        let in_url = self.has_option("direct");
         let usual = known.is_some_and(|help| help.read(help.default) == Ok(OptionValue::Flag(true)));
         let about =
             "past the page cache of this client; false measures memory as soon as the data fits into it";
@@ -181,7 +184,9 @@ impl BriefExperiment {
 
     fn measurement(&self, lines: &mut Lines, kind: Option<&'static TargetKind>, ops: &Operations) {
         // Filling a whole device that is then only read would destroy its content.
-        let keeps = kind.is_some_and(|kind| kind.device) && ops.only_look();
+        let exists =
+            |kind: &TargetKind| kind.device && !kind.creates_device(|option| self.has_option(option));
+        let keeps = kind.is_some_and(exists) && ops.only_look();
         if self.duration.is_some() {
             lines.add(Line::of(0, "steady", "none").about("the measurement lasts a fixed time"));
         } else {

@@ -197,7 +197,9 @@ impl<'f> Hosts<'f> {
         let word = fleet.sharing.word();
         if fleet.sharing == Sharing::Own {
             // A job's hosts all use the files that it names; reading one device is no harm.
-            let one_device = kind.device && kind.remote && !cell.target.url.contains('{');
+            // One that is created is the host's own.
+            let exists = !kind.creates_device(|option| cell.target.option(option).is_some());
+            let one_device = kind.device && kind.remote && exists && !cell.target.url.contains('{');
             let harmless = cell.workload.stream().is_some() && !cell.workload.changes_data();
             let hosts = cell.agents.or_else(|| fleet.count());
             if one_device && !harmless && hosts != Some(1) {

@@ -339,7 +339,7 @@ fn what_is_accepted_without_effect_changes_nothing() {
 }
 
 /// Options whose effect other tests check: several jobs, or network engines.
-const ELSEWHERE: [&str; 34] = [
+const ELSEWHERE: [&str; 36] = [
     "stonewall",
     "wait_for",
     "exitall",
@@ -374,6 +374,8 @@ const ELSEWHERE: [&str; 34] = [
     "busy_poll",
     "touch_objects",
     "rados_clients",
+    "rbdname",
+    "rbd_cache",
 ];
 
 #[test]

@@ -119,6 +119,25 @@ fn a_bucket_may_stand_in_the_hosts_name() {
 }
 
 #[test]
+fn an_image_of_rbd_is_named_by_pool_and_name() {
+    let (url, options) = target(
+        "ioengine=rbd; pool=p; rbdname=disk-1; clientname=client.me; clustername=lab; conf=/c; busy_poll=0; rbd_cache=1",
+    );
+    let expected = of(&[("cache", "true"), ("cluster", "lab"), ("conf", "/c"), ("id", "me")]);
+    assert_eq!((&*url, options), ("rbd://p/disk-1", expected));
+    let cell = cell_of("[j]\nioengine=rbd\npool=p\nrbdname=i\niodepth=8\nrw=randtrim\n");
+    assert_eq!((cell.workload.queue_depth, &*job(&cell).files.names.listed), (8, &["i".to_owned()][..]));
+    for (options, line, part) in [
+        ("ioengine=rbd\nrbdname=i", 1, "ceph osd pool ls"),
+        ("ioengine=rbd\npool=p", 1, "rbd ls POOL"),
+        ("ioengine=rbd\npool=p\nrbdname=a/b", 5, "rbd://"),
+    ] {
+        let said = planned(&format!("[j]\nsize=1m\n{options}\n")).unwrap_err();
+        assert!(said.contains(part) && said.contains(&format!("jobs.fio:{line}:")), "{options}\n{said}");
+    }
+}
+
+#[test]
 fn objects_of_rados_lie_in_a_pool() {
     let (url, options) = target(
         "ioengine=rados; pool=bench; clientname=client.me; clustername=lab; conf=/c; busy_poll=1; touch_objects=1; \

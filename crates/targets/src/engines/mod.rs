@@ -8,6 +8,7 @@ pub(super) mod net;
 pub(super) mod nfs;
 mod nfs_error;
 pub(super) mod rados;
+pub(super) mod rbd;
 pub(super) mod s3;
 
 use std::collections::BTreeMap;

@@ -38,10 +38,10 @@ pub const ENGINES: JobEngines = JobEngines {
             "with or without client., and admin when it is absent; users of other types are not supported",
         ),
         EngineOption::differs(
-            RADOS,
+            WITH_RBD,
             "conf",
             Text,
-            "$CEPH_CONF, if set, goes before /etc/ceph/ceph.conf when it is absent",
+            "$CEPH_CONF, if set, goes before /etc/ceph/ceph.conf when it is absent; ioengine=rbd has it, too",
         ),
         EngineOption::differs(
             WITH_RBD,
@@ -84,10 +84,15 @@ fn target(job: &dyn EngineJob) -> EngineTarget {
     let mut set = |name: &str, value: Option<String>| {
         options.extend(value.map(|value| (name.to_owned(), value)));
     };
+    access(job, &mut set);
+    set("clients", job.number("rados_clients").map(|count| count.to_string()));
+    EngineTarget { options, ..EngineTarget::of_url(&url) }
+}
+
+/// Passes on how the cluster is reached, and as whom.
+pub(super) fn access(job: &dyn EngineJob, set: &mut dyn FnMut(&str, Option<String>)) {
     let client = job.text("clientname").map(|name| name.strip_prefix(CLIENT).unwrap_or(name));
     set("id", client.map(str::to_owned));
     set("cluster", job.text("clustername").map(str::to_owned));
     set("conf", job.text("conf").map(str::to_owned));
-    set("clients", job.number("rados_clients").map(|count| count.to_string()));
-    EngineTarget { options, ..EngineTarget::of_url(&url) }
 }

@@ -149,7 +149,10 @@ pub(super) const OPTIONS: &[FioOption] = &[
     ),
     on_line(Alone, ours("ignore-unsupported", Flag, "what is not supported is warned of instead of refused")),
     on_line(Required, ours("results", Text, "where the results file goes")),
-    on_line(Required, ours("destroy", Text, "this block device, or iSCSI unit by its URL, may be written")),
+    on_line(
+        Required,
+        ours("destroy", Text, "this block device, or iSCSI unit or RBD image by its URL, may be written"),
+    ),
     on_line(
         Required,
         ours("save-baseline", Text, "the name under which the results are kept to hold others against"),
