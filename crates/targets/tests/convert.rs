@@ -137,6 +137,7 @@ fn a_plan_of_jobs_comes_back() {
         seed: 42,
         results: None,
         fleet: None,
+        observe: None,
         server_scale: None,
         cells: vec![
             cell(0, "one", full(), group(0)),
@@ -194,6 +195,7 @@ fn a_fleet_comes_back_with_every_launcher() {
             seed: 1,
             results: None,
             fleet: Some(fleet),
+            observe: None,
             server_scale: None,
             cells: vec![one],
         };
@@ -213,6 +215,7 @@ fn braces_of_a_plan_without_a_fleet_come_back() {
         seed: 1,
         results: None,
         fleet: None,
+        observe: None,
         server_scale: None,
         cells: vec![one],
     };
@@ -232,6 +235,7 @@ fn names_become_such_as_a_file_may_have() {
         seed: 1,
         results: None,
         fleet: None,
+        observe: None,
         server_scale: None,
         cells,
     };
