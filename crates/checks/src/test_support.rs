@@ -70,6 +70,7 @@ pub fn finding(bound: Bound, sentence: &str) -> Bottleneck {
             row("round trip (echo)", "150 µs, least 100 µs", "no queue on the path"),
         ],
         hosts: Vec::new(),
+        servers: Vec::new(),
         doubts: Vec::new(),
         probe: None,
     }

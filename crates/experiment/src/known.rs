@@ -53,6 +53,12 @@ pub(crate) const FILE: &[Key] = &[
     key("results", Text, "the user's data directory", "results file; --results overrides it"),
     key("parameters", Named("parameters"), "none", "values to use as ${name}; `run --set` overrides them"),
     key("fleet", Named("fleet"), "none: this host", "hosts that run the experiment together"),
+    key(
+        "observe",
+        Named("observe"),
+        "none",
+        "hosts of the server, which are sampled while cells are measured, so that the verdict can name their disks, cores and NICs",
+    ),
     key("targets", Named("targets"), "", "targets by name: a URL, or a map with url and options"),
     key("defaults", Named("workload"), "none", "defaults for the keys of every workload"),
     key("workloads", Named("workloads"), "", "workloads by name"),

@@ -20,6 +20,7 @@ mod known;
 mod load;
 mod matrix;
 mod nearest;
+mod observe;
 mod option;
 mod option_error;
 mod parameters;
@@ -56,6 +57,7 @@ pub use kind::{CalibratedOp, OpNeed, TargetKind, Transport, UrlForm, is_url, kin
 pub use known::reference;
 pub use load::{Load, MAX_BATCH, MixLoad, Workload};
 pub use nearest::{hint, nearest};
+pub use observe::Observe;
 pub use option::{OptionCheck, OptionHelp, OptionKind, OptionValue, TargetOptions};
 pub use option_error::{OptionError, OptionValueError, SyntaxError};
 pub use parse::{decode, parse};

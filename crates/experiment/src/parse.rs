@@ -142,6 +142,7 @@ fn read(source: &SourceText<'_>, settings: &Settings<'_>, log: &Log) -> Option<P
         crate::checks::groups(&cells, &places, log);
         apply_gates(&mut cells, &gates, &reader);
     }
+    let observe = read::observe(&reader, root.get("observe"), settings);
     let server_scale = matrix.server().cloned();
     if server_scale.is_some() && cells.iter().any(|cell| cell.group.is_some()) {
         let place = root.get("scale").map_or(Place::START, |node| node.place);
@@ -151,7 +152,7 @@ fn read(source: &SourceText<'_>, settings: &Settings<'_>, log: &Log) -> Option<P
             "remove scale.server, or the groups",
         );
     }
-    Some(Plan { name, description, seed, results, fleet, server_scale, cells })
+    Some(Plan { name, description, seed, results, fleet, observe, server_scale, cells })
 }
 
 /// Reports unknown keys at the top of the file.

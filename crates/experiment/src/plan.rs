@@ -13,6 +13,7 @@ use crate::fleet::Fleet;
 use crate::job::is_default;
 use crate::kind::TargetKind;
 use crate::load::Workload;
+use crate::observe::Observe;
 use crate::option::OptionValue;
 use crate::server_scale::ServerScale;
 
@@ -32,6 +33,9 @@ pub struct Plan {
     /// The hosts that run it; `None` for this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,
+    /// Hosts of the server that are sampled while cells are measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observe: Option<Observe>,
     /// Sizes of the server; cells of one size are adjacent, in the order of its values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_scale: Option<ServerScale>,

@@ -119,6 +119,7 @@ pub fn plan(script: &JobScript, around: &Surroundings<'_>) -> Result<(Plan, Vec<
                 seed,
                 results: None,
                 fleet: None,
+                observe: None,
                 server_scale: None,
                 cells,
             },

@@ -15,6 +15,7 @@ use crate::inlet::Inlet;
 use crate::message::{DecodeError, FromAgent, Hello, ToAgent, decode, encode};
 use crate::order::SiteId;
 use crate::outlet::{Need, Outlet, Sent};
+use crate::sampling::HostSamples;
 use work::Running;
 
 /// How often the agent checks whether to end.
@@ -85,6 +86,7 @@ struct Agent {
     state: Mutex<State>,
     /// Signals that a request or stage has ended.
     changed: Condvar,
+    samples: HostSamples,
 }
 
 #[derive(Default)]
@@ -121,6 +123,7 @@ pub fn serve(
         silence_ns: AtomicU64::new(FIRST_SILENCE_NS),
         state: Mutex::default(),
         changed: Condvar::new(),
+        samples: HostSamples::default(),
     });
     agent.send(&FromAgent::Hello(hello), Need::Must);
     let keeper = keep::start(&agent)?;

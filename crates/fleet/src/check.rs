@@ -6,6 +6,7 @@ use targets::Look;
 
 use crate::agent_fault::AgentFault;
 use crate::order::SiteFacts;
+use crate::probe::HostSample;
 
 /// Upper bound of any count: nine million terabytes. The counts of a thousand agents can still be added.
 const MOST: u64 = 1 << 53;
@@ -13,6 +14,10 @@ const MOST: u64 = 1 << 53;
 const MAX_ENTRIES: usize = 1 << 16;
 /// Maximum examples of errors, places of wrong data, failures of jobs.
 const MAX_EXAMPLES: usize = 256;
+/// Maximum cores and workers of a sample.
+const MAX_CORES: usize = 1024;
+/// Maximum NICs, disks and paths of a sample.
+const MAX_DEVICES: usize = 64;
 /// Maximum characters of a text for people.
 const MAX_TEXT: usize = 2000;
 
@@ -113,6 +118,17 @@ pub(crate) fn look(look: &mut Look) {
         // Some servers report unlimited space.
         space.available_bytes = space.available_bytes.min(MOST);
     }
+}
+
+/// An observed host's sample: lists as long as a host may report, names of one line.
+pub(crate) fn sample(sample: &mut HostSample) {
+    sample.cores.truncate(MAX_CORES);
+    sample.nics.truncate(MAX_DEVICES);
+    sample.disks.truncate(MAX_DEVICES);
+    sample.paths.truncate(MAX_DEVICES);
+    sample.workers.truncate(MAX_CORES);
+    let names = sample.nics.iter_mut().map(|nic| &mut nic.name);
+    names.chain(sample.disks.iter_mut().map(|disk| &mut disk.name)).for_each(|name| *name = one_line(name));
 }
 
 /// Reported counts of one kind of operation.

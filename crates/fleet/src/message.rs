@@ -12,7 +12,7 @@ use crate::probe::HostSample;
 
 /// Version of this protocol. Both sides must use the same; different program versions do not work together even with
 /// the same protocol, because their loads may differ.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 /// Version of this program.
 pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 

@@ -8,6 +8,8 @@ use metrics::ErrorKind;
 use serde::{Deserialize, Serialize};
 use targets::{AccessKey, Look, Patience};
 
+use crate::probe::HostSample;
+
 /// Number of an opened target, chosen by the coordinator; the same for every agent.
 pub type SiteId = u32;
 
@@ -124,6 +126,10 @@ pub enum Act {
     ProbeMtu,
     /// Forget the target. Removes nothing.
     Close,
+    /// Begin to sample the host, whichever target is named: the next [`Act::Sample`] reports what it did since then.
+    BeginSamples,
+    /// What the host did since the last sample.
+    Sample,
 }
 
 /// The outcome of an opening or an act.
@@ -146,6 +152,8 @@ pub enum Reply {
     Said(String),
     /// By name.
     Facts(BTreeMap<String, String>),
+    /// What the host did since its last sample, or since [`Act::BeginSamples`].
+    Sampled(Box<HostSample>),
     /// The path MTU.
     PathMtu {
         /// The largest packet that arrived, in bytes.

@@ -1,7 +1,10 @@
-//! When to sample a host during a stage.
+//! When to sample a host: during a stage, and when asked.
+
+use std::sync::{Mutex, PoisonError};
 
 use reactor::live::Scope;
 
+use crate::order::{Act, Reply};
 use crate::probe::{HostSample, Prober};
 
 /// Between two samples, in seconds. Slightly less than an interval, so that each one-second interval brings one.
@@ -34,5 +37,52 @@ impl Sampling {
         }
         self.last_ns = now;
         self.prober.as_mut().map(Prober::sample)
+    }
+}
+
+/// Samples of a host that is observed and need not generate load: taken when asked.
+#[derive(Debug, Default)]
+pub(crate) struct HostSamples {
+    prober: Mutex<Option<Prober>>,
+}
+
+impl HostSamples {
+    /// Carries out the acts that are about samples; `None` for others. A sample without a beginning is the beginning.
+    pub(crate) fn act(&self, act: &Act, scope: Option<Scope>) -> Option<Reply> {
+        if !matches!(act, Act::BeginSamples | Act::Sample) {
+            return None;
+        }
+        let mut prober = self.prober.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(match (act, prober.as_mut()) {
+            (Act::Sample, Some(prober)) => Reply::Sampled(Box::new(prober.sample())),
+            _ => {
+                *prober = Some(Prober::new(scope));
+                Reply::Done
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_covers_the_time_since_the_one_before() {
+        let samples = HostSamples::default();
+        assert_eq!(samples.act(&Act::Look, None), None);
+        assert_eq!(samples.act(&Act::Sample, None), Some(Reply::Done), "nothing to compare with");
+        let sampled = || match samples.act(&Act::Sample, None) {
+            Some(Reply::Sampled(sample)) => sample,
+            other => panic!("{other:?}"),
+        };
+        let (first, second) = (sampled(), sampled());
+        assert_eq!(second.at_ns - second.length_ns, first.at_ns);
+        assert_eq!(samples.act(&Act::BeginSamples, None), Some(Reply::Done));
+        let third = sampled();
+        assert!(
+            third.at_ns - third.length_ns >= second.at_ns,
+            "the time before the beginning does not count"
+        );
     }
 }

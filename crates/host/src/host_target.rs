@@ -165,6 +165,9 @@ impl HostTarget {
                 Ok(Reply::PathMtu { bytes: found.bytes, believed_bytes: found.believed_bytes })
             }
             Act::Close => Ok(Reply::Done),
+            Act::BeginSamples | Act::Sample => {
+                Err(HostRefusal::failed("samples are of the host and not of a target"))
+            }
         }
     }
 

@@ -326,6 +326,14 @@ impl CellRun<'_> {
                 ));
             }
         }
+        for server in &measured.servers {
+            if let Some(why) = &server.lost {
+                let (role, name) = (&server.role, &server.name);
+                doubts.push(format!(
+                    "{role} {name} is no longer observed: {why}; whether it was the limit is unknown"
+                ));
+            }
+        }
         let followed = cell.workload.keeps_track() && load::writes(cell);
         if followed && !load.interrupted && result.left == Left::Unknown {
             doubts.push("written data could not be tracked: not all reads were compared".to_owned());

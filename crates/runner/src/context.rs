@@ -25,6 +25,7 @@ use crate::events::{Events, RunEvent};
 use crate::job_outcome::{CellOutcome, DiskUse};
 use crate::progress::Stage;
 use crate::progress::{RunProgress, SharedProgress};
+use crate::servers::{ServerWatch, Servers};
 use crate::stop::StopToken;
 
 /// State shared by all cells of a run.
@@ -53,6 +54,8 @@ pub struct Context {
     pub plan: Plan,
     /// The hosts that carry it out: this process, or agents.
     pub host_group: HostGroup,
+    /// The observed hosts of the server, if any.
+    pub servers: Option<Servers>,
     /// Host names, by host number.
     pub hosts: Vec<String>,
     /// Each host's standalone limits.
@@ -110,6 +113,8 @@ pub struct CellStage<'a> {
     pub group: Option<&'a CellGroup>,
     /// Collects samples of the hosts during the stage.
     pub witness: Option<&'a HostEvidence>,
+    /// Watches the server's hosts during the stage.
+    pub servers: Option<&'a ServerWatch>,
     /// Collects each host's throughput over time.
     pub samplers: Option<&'a HostSamplers>,
     /// Total bytes it will move, if known.
@@ -128,6 +133,7 @@ impl<'a> CellStage<'a> {
             beside: StageContext::default(),
             group: None,
             witness: None,
+            servers: None,
             samplers: None,
             bytes_expected: None,
         }
@@ -229,6 +235,10 @@ impl Context {
                 seen.set(Some(clock::now_ns().saturating_sub(interval.length_ns)));
             }
             model.interval(cell, interval);
+            if let Some(servers) = stage.servers {
+                servers.interval(interval);
+                self.keep_server_samples(stage.cell, servers, seen.get());
+            }
             if each(interval, &mut model) || !kept || (measuring && self.stop.is_requested()) {
                 control.finish_after(interval.index);
             }
@@ -241,6 +251,9 @@ impl Context {
         };
         let done =
             self.host_group.run_stage(stage.of_hosts(self), stage.beside.clone(), &control, &mut observer);
+        if let Some(servers) = stage.servers {
+            self.keep_server_samples(stage.cell, servers, seen.get());
+        }
         self.tell_of_host_group(Some(stage.cell.index));
         let result = done.map_err(|refusal| match refusal.stopped {
             true => CellFailure::Interrupted,
@@ -277,6 +290,14 @@ impl Context {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Stores the servers' samples since the last call that were taken since the measured window began.
+    fn keep_server_samples(&self, cell: &Cell, servers: &ServerWatch, since_ns: Option<u64>) {
+        let Some(since_ns) = since_ns else { return };
+        for taken in servers.take().into_iter().filter(|taken| taken.at_ns >= since_ns) {
+            self.recorder().server_sample(cell.index, &taken.name, taken.at_ns - since_ns, &taken.sample);
         }
     }
 

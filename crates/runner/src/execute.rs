@@ -23,6 +23,7 @@ use crate::matrix::{self, MatrixOutcome};
 use crate::options::RunOptions;
 use crate::progress::{RunProgress, SharedProgress};
 use crate::recorder::Recorder;
+use crate::servers::Servers;
 use crate::stop::{StopReason, StopToken};
 use crate::summary;
 
@@ -147,6 +148,8 @@ fn carry_out(
     }));
     events.event(RunEvent::Began(&progress));
     let host_group_events = Arc::new(HostGroupEvents::default());
+    // Before anything is written: a server that cannot be observed ends the run here.
+    let servers = Servers::start(&plan, options, events, stop, &host_group_events)?;
     let host_group = host_group::assemble(
         &plan,
         &begun.run,
@@ -158,6 +161,9 @@ fn carry_out(
     )?;
     if !begun.resumed {
         begun.store.begin_run(&begun.record).map_err(failure)?;
+    }
+    if let Some(servers) = &servers {
+        servers.know(&begun.store);
     }
     let context = Context {
         alone: Alone::of_host_group(&begun.store, &host_group),
@@ -174,6 +180,7 @@ fn carry_out(
         plan: plan.clone(),
         hosts: host_group.names(),
         host_group,
+        servers,
         host_group_events,
         secrets,
         login: options.login.clone(),
@@ -197,7 +204,8 @@ fn carry_out(
 
 /// Releases the hosts, closes the files, and reports what stays on purpose.
 fn finish(context: Context, plan: &Plan, outcome: MatrixOutcome) -> Rest {
-    let Context { recorder, run, outcomes, disks, host_group, events, .. } = context;
+    let Context { recorder, run, outcomes, disks, host_group, servers, events, .. } = context;
+    drop(servers);
     host_group.end();
     let remaining = run.remaining();
     let kept = plan.cells.iter().any(|cell| !cell.stages.clean_up);

@@ -34,7 +34,8 @@ pub struct Told {
 }
 
 impl HostGroupEvents {
-    fn add(&self, told: Told) {
+    /// Adds an event that was reported to the user.
+    pub(crate) fn add(&self, told: Told) {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         if events.len() < MAX_EVENTS {
             events.push(told);

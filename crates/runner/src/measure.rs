@@ -22,6 +22,7 @@ use crate::bottleneck::HostEvidence;
 use crate::job_outcome::Samples;
 use crate::op_logs::CellLogs;
 use crate::progress::Steady;
+use crate::servers::ObservedServer;
 use crate::stages;
 
 /// The results of a measurement.
@@ -44,6 +45,8 @@ pub struct Measured {
     pub cores: Vec<CoreLoad>,
     /// Samples of the hosts during the measurement.
     pub witness: HostEvidence,
+    /// The observed hosts of the server.
+    pub servers: Vec<ObservedServer>,
     /// Throughput of each direction over time.
     pub samples: Samples,
     /// The same for each host of a fleet, by host number.
@@ -130,9 +133,12 @@ impl CellRun<'_> {
         let mut began = false;
         let mut decided = false;
         let witness = HostEvidence::default();
+        let observed = context.servers.as_ref().filter(|_| !site.virtual_clock());
+        let servers = observed.map(|servers| servers.watch(request.warm_up_s + request.limit_s));
         let stage = CellStage {
             trial,
             witness: Some(&witness),
+            servers: servers.as_ref(),
             samplers: samplers.as_ref(),
             beside,
             group: Some(group),
@@ -165,6 +171,7 @@ impl CellRun<'_> {
             Ok(result) => accounting::counted(context, cell, watches, &result.whole),
             Err(_) => Vec::new(),
         };
+        let servers = servers.map(|watch| watch.servers()).unwrap_or_default();
         let logged = logs.map_or(Ok(Vec::new()), CellLogs::finish);
         let HostGroupResult { whole: result, parts, start_skew_ns, skew_uncertainty_ns } = result?;
         logged.map_err(|error| CellFailure::Failed(format!("the job's logs cannot be written: {error}")))?;
@@ -203,6 +210,7 @@ impl CellRun<'_> {
             window,
             cores,
             witness,
+            servers,
             samples,
             host_samples,
             server_calls,

@@ -55,9 +55,19 @@ impl OfHost {
         Self { sent: find(false), received: find(true) }
     }
 
+    /// Whether there is any figure.
+    pub fn is_known(&self) -> bool {
+        self.sent.is_some() || self.received.is_some()
+    }
+
     /// The figure to compare a load against: receive rate if it reads, send rate if it writes.
     pub fn of(&self, load: &Interval, now: Timestamp) -> Option<NetworkBaseline> {
         let received = receives(load.ops.iter().map(|(kind, ops)| (*kind, ops.bytes)))?;
+        self.in_direction(received, now)
+    }
+
+    /// The figure of one direction.
+    pub fn in_direction(&self, received: bool, now: Timestamp) -> Option<NetworkBaseline> {
         let known = if received { self.received.as_ref() } else { self.sent.as_ref() }?;
         Some(NetworkBaseline {
             name: known.name.clone(),

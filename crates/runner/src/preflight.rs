@@ -15,6 +15,7 @@ use targets::{Finding, FindingKind, Look, Patience, Secrets};
 
 use super::host_group::{self, HostGroupEvents};
 use super::open_requests::OpenRequests;
+use super::servers::Servers;
 use crate::begin::RunError;
 use crate::events::Events;
 use crate::options::RunOptions;
@@ -86,12 +87,14 @@ pub fn preflight(
     if plan.cells.iter().all(imaginary) {
         return Ok(Preflight::default());
     }
+    let host_group_events = Arc::new(HostGroupEvents::default());
+    // Only whether the server's hosts can be observed.
+    drop(Servers::start(plan, options, events, stop, &host_group_events)?);
     let id = RunId::random();
     let directory = std::env::temp_dir().join(id.object_name());
     let failure = |error: provision::ProvisionError| RunError::Failure(error.to_string());
     // Nothing is created, so the journal stays empty; opening a target requires one nevertheless.
     let run = Journal::open(&directory).and_then(|journal| journal.begin(&id)).map_err(failure)?;
-    let host_group_events = Arc::new(HostGroupEvents::default());
     let started = host_group::start(plan, &run, options, events, stop, secrets, &host_group_events);
     let looked = started.and_then(|host_group| {
         let requests = OpenRequests::of_run(plan, &host_group, &run, options, &**secrets);

@@ -76,6 +76,14 @@ impl Recorder {
         }
     }
 
+    /// Stores a sample of an observed host of the server, under the name of its role and the host.
+    pub fn server_sample(&mut self, cell: u32, name: &str, at_ns: u64, sample: &impl serde::Serialize) {
+        if self.failure.is_none() {
+            let written = self.writer.sample(cell, name, at_ns, sample);
+            self.note(written);
+        }
+    }
+
     /// The figures of one host over the reported window. Where host intervals are not kept (a large fleet), the figures
     /// of its whole measurement, `total`.
     ///

@@ -39,7 +39,7 @@ fn steady(rule: &str, reached: bool) -> SteadyOutcome {
 fn client_bound() -> Bottleneck {
     let host = Host { samples: 10, workers: 1, ran: 0.97, ..Host::default() };
     let load = ObservedLoad { ops_per_s: 1.0, ..ObservedLoad::default() };
-    judge_limit(&Limits { load: load.clone(), hosts: vec![Host { load, ..host }] })
+    judge_limit(&Limits { load: load.clone(), hosts: vec![Host { load, ..host }], ..Limits::default() })
 }
 
 /// A flawless measurement.

@@ -86,7 +86,10 @@ fn refused(plan: &Plan, policy: &RequestPolicy) -> Vec<RefusedField> {
         refused.push(field(&["results"], "results: names a file of the service's host", hint));
     }
     if let Some(fleet) = &plan.fleet {
-        refused.extend(refused_launcher(&fleet.launcher, policy));
+        refused.extend(refused_launcher("fleet", &fleet.launcher, policy));
+    }
+    if let Some(observe) = &plan.observe {
+        refused.extend(refused_launcher("observe", &observe.launcher, policy));
     }
     if plan.server_scale.is_some() && !policy.commands {
         let hint = "ask the operator to start the service with --allow-command";
@@ -118,7 +121,7 @@ fn on_this_host(fleet: Option<&Fleet>) -> bool {
     }
 }
 
-fn refused_launcher(launcher: &Launcher, policy: &RequestPolicy) -> Option<RefusedField> {
+fn refused_launcher(section: &str, launcher: &Launcher, policy: &RequestPolicy) -> Option<RefusedField> {
     const ALLOW: &str = "ask the operator to start the service with --allow-command";
     let starts = |path: &[&str], what: &str| {
         (!policy.commands).then(|| field(path, format!("{what} can start any program here"), ALLOW))
@@ -126,18 +129,18 @@ fn refused_launcher(launcher: &Launcher, policy: &RequestPolicy) -> Option<Refus
     match launcher {
         Launcher::Local { .. } => (!policy.local).then(|| {
             let hint = "ask the operator to start the service with --allow-local";
-            field(&["fleet", "local"], "processes of the service's host are not allowed", hint)
+            field(&[section, "local"], "processes of the service's host are not allowed", hint)
         }),
-        Launcher::Command { .. } => starts(&["fleet", "command"], "a command"),
+        Launcher::Command { .. } => starts(&[section, "command"], "a command"),
         // ProxyCommand of ssh and prologs of Slurm are commands of this host.
         Launcher::Ssh { options, .. } if !options.is_empty() => {
-            starts(&["fleet", "ssh_options"], "an option of ssh")
+            starts(&[section, "ssh_options"], "an option of ssh")
         }
         Launcher::Slurm { options, .. } if !options.is_empty() => {
-            starts(&["fleet", "slurm", "options"], "an option of Slurm")
+            starts(&[section, "slurm", "options"], "an option of Slurm")
         }
-        Launcher::Ssh { binary: Some(_), .. } => starts(&["fleet", "binary"], "another binary"),
-        Launcher::Slurm { binary: Some(_), .. } => starts(&["fleet", "slurm", "binary"], "another binary"),
+        Launcher::Ssh { binary: Some(_), .. } => starts(&[section, "binary"], "another binary"),
+        Launcher::Slurm { binary: Some(_), .. } => starts(&[section, "slurm", "binary"], "another binary"),
         Launcher::Ssh { .. } | Launcher::Slurm { .. } | Launcher::Kubernetes(_) => None,
     }
 }

@@ -24,6 +24,13 @@ fn nothing_of_this_host_is_used_unless_it_is_allowed() {
         (format!("{LOAD}{sim}fleet:\n  local: 2\n"), 4, "not allowed"),
         (format!("{LOAD}{sim}fleet:\n  command: {{hosts: [a], command: [sh, -c, x]}}\n"), 4, "any program"),
         (format!("{LOAD}{sim}fleet:\n  hosts: [a]\n  ssh_options: ['-oProxyCommand=x']\n"), 5, "any program"),
+        (format!("{LOAD}{sim}observe:\n  local: 1\n"), 4, "not allowed"),
+        (format!("{LOAD}{sim}observe:\n  command: {{hosts: [a], command: [sh, -c, x]}}\n"), 4, "any program"),
+        (
+            format!("{LOAD}{sim}observe:\n  hosts: [a]\n  ssh_options: ['-oProxyCommand=x']\n"),
+            5,
+            "any program",
+        ),
         (
             format!("{LOAD}{sim}scale:\n  server: {{values: [1, 2], set: 'touch {{value}}'}}\n"),
             4,

@@ -97,6 +97,7 @@ pub fn plan(request: &Request, around: &SmallfileContext<'_>) -> Result<Plan, Pa
         seed: SEED,
         results: request.results.clone(),
         fleet,
+        observe: None,
         server_scale: None,
         cells: vec![cell],
     })

@@ -21,6 +21,7 @@ fn run(id: &str) -> RunRecord {
             seed: 1,
             results: None,
             fleet: None,
+            observe: None,
             server_scale: None,
             cells: Vec::new(),
         },

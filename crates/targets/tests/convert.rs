@@ -138,6 +138,7 @@ fn a_plan_of_jobs_comes_back() {
         seed: 42,
         results: None,
         fleet: None,
+        observe: None,
         server_scale: None,
         cells: vec![
             cell(0, "one", full(), group(0)),
@@ -195,6 +196,7 @@ fn a_fleet_comes_back_with_every_launcher() {
             seed: 1,
             results: None,
             fleet: Some(fleet),
+            observe: None,
             server_scale: None,
             cells: vec![one],
         };
@@ -214,6 +216,7 @@ fn braces_of_a_plan_without_a_fleet_come_back() {
         seed: 1,
         results: None,
         fleet: None,
+        observe: None,
         server_scale: None,
         cells: vec![one],
     };
@@ -233,6 +236,7 @@ fn names_become_such_as_a_file_may_have() {
         seed: 1,
         results: None,
         fleet: None,
+        observe: None,
         server_scale: None,
         cells,
     };

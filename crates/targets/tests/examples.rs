@@ -23,6 +23,7 @@ const SET: &[(&str, &[(&str, &str)])] = &[
     ("memcached.yaml", &[]),
     ("network-baseline.yaml", &[("address", "10.0.0.5:9000")]),
     ("nfs-matrix.yaml", &[("server", "filer.example.com")]),
+    ("osd-study.yaml", &[]),
     ("quick-local.yaml", &[]),
     ("rados.yaml", &[]),
     ("rbd.yaml", &[]),

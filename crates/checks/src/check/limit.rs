@@ -16,7 +16,7 @@ pub fn find(
     // A check runs on one host only, and its targets are behind a network.
     let (machine, place) = ("", None);
     let part = HostPart { name: &own_host(), machine, place, alone: Some(alone), samples, result };
-    Some(in_flags(cell.workload.queue_depth, of_cell(cell, result, &[part])?))
+    Some(in_flags(cell.workload.queue_depth, of_cell(cell, result, &[part], &[])?))
 }
 
 /// Phrases the advice in terms of this command's flags; a worker has this many lanes.
@@ -77,7 +77,7 @@ mod tests {
     fn of(change: impl Fn(&mut Host)) -> Bottleneck {
         let mut host = quiet();
         change(&mut host);
-        in_flags(16, judge(&Evidence { load: host.load.clone(), hosts: vec![host] }))
+        in_flags(16, judge(&Evidence { load: host.load.clone(), hosts: vec![host], ..Evidence::default() }))
     }
 
     #[test]

@@ -75,6 +75,7 @@ mod tests {
                 seed: 0,
                 results: None,
                 fleet: None,
+                observe: None,
                 server_scale: None,
                 cells: Vec::new(),
             },

@@ -60,6 +60,9 @@ pub fn text(plan: &Plan, seen: Option<&Preflight>, width: usize) -> String {
     if let Some(fleet) = &plan.fleet {
         out.push_str(&fleet::words(fleet));
     }
+    if let Some(observe) = &plan.observe {
+        out.push_str(&fleet::observed(observe));
+    }
     if let Some(scale) = &plan.server_scale {
         out.push_str(&server_scale::words(scale));
     }

@@ -1,4 +1,5 @@
-//! Keys of `fleet` and `scale`: which hosts run an experiment, how many of them, and the sizes of the server.
+//! Keys of `fleet`, `observe` and `scale`: which hosts run an experiment, how many of them, which of the server are
+//! observed, and the sizes of the server.
 
 use super::Form::{Choice, Count, Flag, Named, Span, Text};
 use super::{Key, key};
@@ -32,6 +33,24 @@ pub(crate) const FLEET: &[Key] = &[
     ),
     key("start_timeout", Span, "60s; 5m with slurm and kubernetes", "timeout of starting all agents"),
     key("silence_timeout", Span, "15s", "a host that stays silent this long has failed"),
+];
+
+pub(crate) const OBSERVE: &[Key] = &[
+    key("hosts", Named("hosts"), "", "the server's hosts, reached by ssh: a list, osd[1-3], or \"@file\""),
+    key("local", Count(1), "", "the server runs on this host: 1"),
+    key("slurm", Named("slurm"), "", "start agents by srun; a number alone is short for nodes"),
+    key(
+        "kubernetes",
+        Named("kubernetes"),
+        "",
+        "run agents as pods of a Job; host_network shows the nodes' NICs",
+    ),
+    key("command", Named("command"), "", "start agents by any command"),
+    key("ssh_options", Named("arguments"), "none", "options added to ssh's command line (with hosts)"),
+    key("binary", Text, "this program, copied where missing", "path of manometer on the hosts (with hosts)"),
+    key("role", Text, "server", "what these hosts are, for the verdict and reports: osd"),
+    key("start_timeout", Span, "60s; 5m with slurm and kubernetes", "timeout of starting all agents"),
+    key("silence_timeout", Span, "15s", "a host that stays silent this long is no longer observed"),
 ];
 
 /// Keys that choose the launcher: exactly one is given.

@@ -26,9 +26,8 @@ fn named(name: &str) -> String {
     let here = |section: &str| format!("[map](#{section})");
     let guide = |what: &str, section: &str| format!("[{what}](experiments.md#{section})");
     match name {
-        "fleet" | "scale" | "placement" | "think" | "find" | "sweep" | "matrix" | "stages" | "errors" => {
-            here(name)
-        }
+        "fleet" | "observe" | "scale" | "placement" | "think" | "find" | "sweep" | "matrix" | "stages"
+        | "errors" => here(name),
         "server_scale" => here("scale-server-"),
         "sizes" => "list of numbers or words".to_owned(),
         "slurm" | "kubernetes" | "command" => here(&format!("fleet-{name}-")),
@@ -64,7 +63,9 @@ fn table(title: &str, about: &str, keys: &[Key]) -> String {
     let mut out = format!("### {title}\n\n{about}\n\n| key | value | default | what |\n|---|---|---|---|\n");
     for key in keys {
         let default = match key.default {
-            "" if LAUNCHERS.contains(&key.name) && keys.len() == FLEET.len() => "**one of these**",
+            "" if LAUNCHERS.contains(&key.name) && [FLEET.len(), OBSERVE.len()].contains(&keys.len()) => {
+                "**one of these**"
+            }
             "" if keys.len() == 3 && matches!(key.name, "gluster" | "ceph" | "host" | "command") => {
                 "**one of these**"
             }
@@ -127,6 +128,7 @@ pub fn reference(kinds: &[&'static TargetKind]) -> String {
             "A list of arguments, or a text split at blanks; `{host}` and `{index}` are substituted.",
             COMMAND,
         ),
+        table("`observe`", "[observe.md](observe.md) explains them.", OBSERVE),
         table("`scale`", "A list of numbers alone, or `doubling`, is short for `agents`.", SCALE),
         table(
             "`scale: {server: …}`",

@@ -25,7 +25,7 @@ pub(crate) fn fleet(reader: &Reader<'_>, node: Option<&Node>, settings: &Setting
     };
     let fields = Fields::new(reader, "fleet", "fleet.", node.place, [node.clone()]);
     fields.check_keys(FLEET);
-    let own = launcher(&fields, settings);
+    let own = launcher(&fields, "fleet", settings);
     let given = fields.entries().any(|entry| LAUNCHERS.contains(&&*entry.key));
     let launcher = settings.launcher.cloned().or(own);
     if launcher.is_none() && !given && reader.log.count() == before {
@@ -35,16 +35,9 @@ pub(crate) fn fleet(reader: &Reader<'_>, node: Option<&Node>, settings: &Setting
             "write hosts: [node1, node2], local: 4, slurm, kubernetes or command, or give --hosts",
         );
     }
-    let millis = |key: &str, default_ms: u64| {
-        let seconds = fields.seconds(key, default_ms as f64 / 1000.0);
-        if !(1.0..=LONGEST_S).contains(&seconds) {
-            fields.fault(key, format!("{key} does not fit"), "write a duration from 1s to 1d");
-        }
-        (seconds * 1000.0) as u64
-    };
     let start_default_ms = launcher.as_ref().map_or(60_000, Launcher::start_timeout_ms);
-    let start_timeout_ms = millis("start_timeout", start_default_ms);
-    let silence_timeout_ms = millis("silence_timeout", SILENCE_TIMEOUT_MS);
+    let start_timeout_ms = millis(&fields, "start_timeout", start_default_ms);
+    let silence_timeout_ms = millis(&fields, "silence_timeout", SILENCE_TIMEOUT_MS);
     let sharing = match fields.choice("sharing", SHARING, "own") {
         "disjoint" => Sharing::Disjoint,
         "common" => Sharing::Common,
@@ -70,13 +63,22 @@ pub(crate) fn fleet(reader: &Reader<'_>, node: Option<&Node>, settings: &Setting
     (reader.log.count() == before).then_some(fleet)
 }
 
-/// The launcher, which the file must give exactly once.
-fn launcher(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Launcher> {
+/// A timeout in milliseconds.
+pub(super) fn millis(fields: &Fields<'_>, key: &str, default_ms: u64) -> u64 {
+    let seconds = fields.seconds(key, default_ms as f64 / 1000.0);
+    if !(1.0..=LONGEST_S).contains(&seconds) {
+        fields.fault(key, format!("{key} does not fit"), "write a duration from 1s to 1d");
+    }
+    (seconds * 1000.0) as u64
+}
+
+/// The launcher of a section, which the file must give exactly once.
+pub(super) fn launcher(fields: &Fields<'_>, section: &str, settings: &Settings<'_>) -> Option<Launcher> {
     let given: Vec<_> = fields.entries().filter(|entry| LAUNCHERS.contains(&&*entry.key)).collect();
     if let [first, second, ..] = given.as_slice() {
         fields.reader.log.fault(
             second.key_place,
-            format!("fleet has both {} and {}", first.key, second.key),
+            format!("{section} has both {} and {}", first.key, second.key),
             format!("write one of {}", one_of(LAUNCHERS)),
         );
         return None;

@@ -1,15 +1,16 @@
-//! The schema of `fleet` and `scale`.
+//! The schema of `fleet`, `observe` and `scale`.
 
 use serde_json::{Map, Value, json};
 
 use super::{object, or_nothing, reference};
-use crate::known;
+use crate::known::{self, Key};
 
 /// The named definitions.
 pub(super) fn definitions() -> Map<String, Value> {
     let list = |items: Value| json!({"type": "array", "items": items, "minItems": 1});
     let all = json!({
-        "fleet": fleet(),
+        "fleet": launched(known::FLEET),
+        "observe": launched(known::OBSERVE),
         "hosts": {"description": "a list of hosts, a range such as node[01-16], or @file", "anyOf": [
             {"type": "string", "minLength": 1}, list(reference("text")),
         ]},
@@ -37,9 +38,9 @@ pub(super) fn definitions() -> Map<String, Value> {
     }
 }
 
-/// A fleet: all keys, one of which chooses the launcher unless the command line does.
-fn fleet() -> Value {
-    let mut out = object(known::FLEET, &[]);
+/// A fleet or the observed hosts: all keys, one of which chooses the launcher unless the command line does.
+fn launched(keys: &[Key]) -> Value {
+    let mut out = object(keys, &[]);
     for name in known::LAUNCHERS {
         let property = &mut out["properties"][*name]["description"];
         *property =

@@ -161,6 +161,7 @@ fn ended() -> CellRecord {
         next: String::new(),
         evidence: Vec::new(),
         hosts: Vec::new(),
+        servers: Vec::new(),
         doubts: Vec::new(),
         probe: None,
     }));

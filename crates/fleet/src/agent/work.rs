@@ -106,6 +106,9 @@ impl Agent {
     /// Performs an act on a target, and replies.
     pub(super) fn act(self: &Arc<Self>, id: u64, site: SiteId, act: Act) {
         self.answer(id, move |agent| {
+            if let Some(reply) = agent.samples.act(&act, agent.hand.scope()) {
+                return Ok(reply);
+            }
             let reply = agent.hand.act(site, &act)?;
             if act == Act::Close {
                 agent.state().virtual_sites.remove(&site);

@@ -156,8 +156,10 @@ impl Many {
         let question = |at: &usize| (*at, ToAgent::Act { id: self.id(), site, act: act.clone() });
         let mut answers = self.ask(members.iter().map(question).collect());
         for (_, answer) in &mut answers {
-            if let Ok(Reply::Looked(look)) = answer {
-                check::look(look);
+            match answer {
+                Ok(Reply::Looked(look)) => check::look(look),
+                Ok(Reply::Sampled(sample)) => check::sample(sample),
+                _ => {}
             }
         }
         if *act == Act::Close {

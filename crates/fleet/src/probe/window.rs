@@ -51,6 +51,7 @@ pub fn host<'a>(name: &str, samples: impl IntoIterator<Item = &'a HostSample>, l
         beside: AgentsBeside::default(),
         ceiling_bytes_per_s: None,
         baseline: None,
+        disk_baselines: Vec::new(),
     }
 }
 

@@ -89,7 +89,7 @@ fn cell(
     }
     let mut view = builder.finish(record);
     view.hosts = hosts(store, run, index, trial, limits)?;
-    view.samples = samples(store, run, index, limits)?;
+    (view.samples, view.server_samples) = samples(store, run, index, limits)?;
     Ok(view)
 }
 
@@ -114,18 +114,25 @@ fn hosts(
     Ok(lines)
 }
 
-/// Host samples in fleet order.
+/// Host samples in fleet order, and those of the observed hosts of the server.
 fn samples(
     store: &Store,
     run: &RunRecord,
     index: u32,
     limits: PointLimits,
-) -> Result<Vec<HostSamples>, StoreError> {
-    let mut names = store.sampled_hosts(&run.id, index)?;
+) -> Result<(Vec<HostSamples>, Vec<HostSamples>), StoreError> {
+    let all = store.sampled_hosts(&run.id, index)?;
+    let is_server = |name: &String| run.plan.observe.as_ref().is_some_and(|observe| observe.has_stored(name));
+    let (servers, mut names): (Vec<String>, Vec<String>) = all.into_iter().partition(is_server);
     in_order(run, &mut names);
-    let limit = room(limits, names.len());
-    let of = |name: &String| Ok(HostSamples::of(name, &store.samples(&run.id, index, name)?, limit));
-    names.iter().map(of).collect()
+    let of = |names: &[String]| -> Result<Vec<HostSamples>, StoreError> {
+        let limit = room(limits, names.len());
+        names
+            .iter()
+            .map(|name| Ok(HostSamples::of(name, &store.samples(&run.id, index, name)?, limit)))
+            .collect()
+    };
+    Ok((of(&names)?, of(&servers)?))
 }
 
 /// Sorts host names into fleet order.

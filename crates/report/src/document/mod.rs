@@ -48,6 +48,8 @@ pub struct CellView {
     pub hosts: Vec<HostLine>,
     /// Each host's samples of itself during the measurement, if stored; without a fleet, those of the only host.
     pub samples: Vec<HostSamples>,
+    /// The same of the observed hosts of the server.
+    pub server_samples: Vec<HostSamples>,
 }
 
 impl Document {
@@ -82,6 +84,7 @@ impl CellView {
             curves: Vec::new(),
             hosts: Vec::new(),
             samples: Vec::new(),
+            server_samples: Vec::new(),
         }
     }
 

@@ -60,9 +60,39 @@ const CHARTS: [MachineChart; 3] = [
 /// Below this rate, in bytes per second, a NIC's or disk's activity is unrelated to any load.
 const IDLE: f64 = 100e3;
 
-/// A chart for each kind of quantity that the samples cover.
+/// Whose samples a chart shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// Those of the hosts that generate the load.
+    Load,
+    /// Those of the observed hosts of the server.
+    Server,
+}
+
+impl Side {
+    fn samples(self, view: &CellView) -> &[HostSamples] {
+        match self {
+            Side::Load => &view.samples,
+            Side::Server => &view.server_samples,
+        }
+    }
+
+    /// Before the chart's name in the page's data.
+    fn prefix(self) -> &'static str {
+        match self {
+            Side::Load => "",
+            Side::Server => "server-",
+        }
+    }
+}
+
+/// A chart for each kind of quantity that the samples cover, of the load's hosts and of the server's.
 pub fn machines(position: usize, name: &str, view: &CellView, result: Option<&CellResult>) -> Vec<Picture> {
-    CHARTS.iter().filter_map(|chart| picture(chart, position, name, view, result)).collect()
+    let of = |side: Side| {
+        let drawn = move |chart: &'static MachineChart| picture(chart, side, position, name, view, result);
+        CHARTS.iter().filter_map(drawn)
+    };
+    of(Side::Load).chain(of(Side::Server)).collect()
 }
 
 /// One quantity at one moment over all hosts.
@@ -97,6 +127,7 @@ fn over_hosts(samples: &[HostSamples], of: fn(&SamplePoint) -> Option<f64>) -> S
 
 fn picture(
     of: &MachineChart,
+    side: Side,
     position: usize,
     name: &str,
     view: &CellView,
@@ -106,7 +137,7 @@ fn picture(
     let series: Vec<(&Quantity, Series)> = of
         .quantities
         .iter()
-        .map(|quantity| (quantity, over_hosts(&view.samples, quantity.of)))
+        .map(|quantity| (quantity, over_hosts(side.samples(view), quantity.of)))
         .filter(|(_, series)| series.len() > 1)
         .collect();
     let most =
@@ -118,19 +149,24 @@ fn picture(
         FigureUnit::Percent => shares(),
         unit => Axis::from_zero(most, unit, ""),
     };
+    let title = match side {
+        Side::Load => of.title.to_owned(),
+        Side::Server => format!("Server: {}{}", of.title[..1].to_lowercase(), &of.title[1..]),
+    };
     let mut chart = Chart::new(
         OVER_TIME.low(),
         charts::time_axis(total),
         y,
-        &format!("{} over time, {name}", of.title),
+        &format!("{title} over time, {name}"),
         &format!("At most {}.", of.unit.text(most)),
     );
     chart.attribute("data-zoom", "time");
-    chart.data(&format!("{}-{position}", of.id), &data(of, &series));
+    chart.data(&format!("{}{}-{position}", side.prefix(), of.id), &data(of, &series));
     if let Some(result) = result {
         charts::reported(&mut chart, result);
     }
-    let several = view.samples.len() > 1;
+    let hosts = side.samples(view).len();
+    let several = hosts > 1;
     let mut legend = Vec::new();
     for ((quantity, series), colour) in series.iter().zip(charts::COLOURS) {
         if several {
@@ -141,9 +177,9 @@ fn picture(
         legend.push((colour.to_owned(), quantity.name.to_owned()));
     }
     if several {
-        legend.push(("band c0".into(), format!("mean, and min to max of {} hosts", view.samples.len())));
+        legend.push(("band c0".into(), format!("mean, and min to max of {hosts} hosts")));
     }
-    Some(Picture { svg: chart.finish(), title: of.title.to_owned(), legend })
+    Some(Picture { svg: chart.finish(), title, legend })
 }
 
 /// An axis from 0 to 100 %.

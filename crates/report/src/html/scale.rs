@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use stats::limit::{ServerFinding, ServerPart};
 use stats::{Ratio, ScalePoint, Scaling, StepVerdict};
 use store::CellResult;
 
@@ -139,7 +140,11 @@ fn shown(document: &Document, (number, study): (usize, &Study), figures: &Figure
     };
     let rows = rows(&scaling, &results, bytes, figures);
     let shift = shift(&scaling);
-    let heads = [&*study.what, "throughput", "efficiency", "a step brings", "p99", "held back by", "finding"];
+    let mut heads = vec![&*study.what, "throughput", "efficiency", "a step brings", "p99", "held back by"];
+    if observed(&results) {
+        heads.extend(["busiest server disk", "busiest server NIC"]);
+    }
+    heads.push("finding");
     format!(
         "<h3>{}</h3>{end}{shift}<div class=\"scaling\">{}{}</div>{}",
         escape(&study.name),
@@ -147,6 +152,28 @@ fn shown(document: &Document, (number, study): (usize, &Study), figures: &Figure
         latency(study, number, &scaling).map(figure).unwrap_or_default(),
         table(&format!("By number of {}", study.what), &heads, &rows)
     )
+}
+
+/// Whether hosts of the server were observed in any of these cells.
+fn observed(results: &[(u32, usize, &CellResult)]) -> bool {
+    results.iter().any(|(_, _, result)| result.limit.as_ref().is_some_and(|limit| !limit.servers.is_empty()))
+}
+
+/// The busiest disk or NIC over all servers of a cell, with its host and what it carried.
+fn busiest(result: &CellResult, part: fn(&ServerFinding) -> Option<&ServerPart>) -> String {
+    let servers = result.limit.iter().flat_map(|limit| &limit.servers);
+    let parts = servers.filter_map(|server| Some((&server.host, part(server)?)));
+    let order = |part: &ServerPart| (part.share.unwrap_or(0.0), part.bytes_per_s);
+    let most = parts.max_by(|(_, a), (_, b)| {
+        let (a, b) = (order(a), order(b));
+        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    let Some((host, part)) = most else { return "–".into() };
+    let share = part.share.map_or_else(String::new, |share| format!("{}, ", percent(share)));
+    let alone = part
+        .baseline_bytes_per_s
+        .map_or_else(String::new, |rate| format!(" (alone {})", FigureUnit::BytesPerS.text(rate)));
+    text(&format!("{host} {}: {share}{}{alone}", part.name, FigureUnit::BytesPerS.text(part.bytes_per_s)))
 }
 
 fn rows(
@@ -184,15 +211,22 @@ fn rows(
             Some(StepVerdict::Stops) => "<span class=\"no\">✕ stops scaling</span>".into(),
             Some(StepVerdict::Unclear) => "? within the noise".into(),
         };
-        vec![
+        let mut row = vec![
             format!("<a href=\"#cell-{first}\">{}</a>", step.point.count),
             mean(&format!("{field}/mean"), unit),
             ratio(&step.efficiency),
             step.marginal.as_ref().map_or_else(|| "–".into(), ratio),
             if step.point.p99_ns.is_some() { mean("response/p99_ns", FigureUnit::Ns) } else { "–".into() },
             text(step.point.limit.as_deref().unwrap_or("–")),
-            verdict,
-        ]
+        ];
+        if observed(results) {
+            let result =
+                results.iter().find(|(count, ..)| *count == step.point.count).map(|(.., result)| *result);
+            let of = |part| result.map_or_else(|| "–".into(), |result| busiest(result, part));
+            row.extend([of(|server| server.disk.as_ref()), of(|server| server.nic.as_ref())]);
+        }
+        row.push(verdict);
+        row
     };
     scaling.steps.iter().map(row).collect()
 }

@@ -10,7 +10,9 @@ use stats::limit::{Bottleneck, DiskPlace, Evidence, Host, ObservedLoad, Probe, T
 use super::{Alone, RequestedLoad, Work, load};
 use crate::context::Context;
 use crate::measure::Measured;
+use crate::servers::ObservedServer;
 use crate::site::{FactsByHost, Site};
+use crate::timestamp;
 
 /// The finding, including the result of a probe; `None` where no time passed, as on a virtual clock without a probe.
 pub fn find(
@@ -32,7 +34,7 @@ pub fn find(
         samples: measured.witness.of(one.member),
         result: &one.result,
     });
-    let finding = of_cell(cell, &measured.result, &parts.collect::<Vec<_>>())?;
+    let finding = of_cell(cell, &measured.result, &parts.collect::<Vec<_>>(), &measured.servers)?;
     Some(match probe {
         Some(probe) => decide(finding, probe),
         None => finding,
@@ -64,8 +66,13 @@ pub struct HostPart<'a> {
     pub result: &'a StageResult,
 }
 
-/// What limited a cell's load, from its result and its hosts' samples; `None` where no time passed.
-pub fn of_cell(cell: &Cell, whole: &StageResult, parts: &[HostPart<'_>]) -> Option<Bottleneck> {
+/// What limited a cell's load, from its result and the samples of its hosts and of the server's; `None` where no time passed.
+pub fn of_cell(
+    cell: &Cell,
+    whole: &StageResult,
+    parts: &[HostPart<'_>],
+    servers: &[ObservedServer],
+) -> Option<Bottleneck> {
     if whole.window_ns == 0 {
         return None;
     }
@@ -97,7 +104,18 @@ pub fn of_cell(cell: &Cell, whole: &StageResult, parts: &[HostPart<'_>]) -> Opti
         .collect();
     let mut whole = part(whole);
     whole.lanes *= hosts.len().max(1) as f64;
-    Some(judge(&Evidence { load: whole, hosts }))
+    let server = |server: &ObservedServer| {
+        let host = probe::host(&server.name, &server.samples, ObservedLoad::default());
+        let physical = host.cards.iter().filter(|card| !card.loopback);
+        let busiest = physical.max_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s));
+        let baseline =
+            busiest.and_then(|card| server.network.in_direction(card.received > card.sent, timestamp::now()));
+        let disk_baselines = server.disks.figures(timestamp::now());
+        Host { machine: server.machine.clone(), baseline, disk_baselines, ..host }
+    };
+    let server_role = servers.first().map_or_else(String::new, |server| server.role.clone());
+    let servers = servers.iter().map(server).collect();
+    Some(judge(&Evidence { load: whole, hosts, servers, server_role }))
 }
 
 /// Whether all connections of a load end on their own host.

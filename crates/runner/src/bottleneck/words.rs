@@ -60,6 +60,7 @@ mod tests {
             next: "look at the target".into(),
             evidence: vec![row("all cores", "5 %"), row("card e0", "1.5 Gbit/s")],
             hosts: Vec::new(),
+            servers: Vec::new(),
             doubts: Vec::new(),
             probe: None,
         };

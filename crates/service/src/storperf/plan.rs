@@ -46,6 +46,7 @@ pub(crate) fn experiment(request: &JobRequest, sample: Duration) -> Result<Strin
         seed: cells.first().and_then(|cell| cell.workload.stream()).map_or(1, |job| job.seed),
         results: None,
         fleet: Some(Fleet::of(launcher)),
+        observe: None,
         server_scale: None,
         cells,
     };

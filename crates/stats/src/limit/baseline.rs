@@ -5,10 +5,10 @@ use super::finding::{Bound, Cause, Confidence, EvidenceRow, Found};
 use super::words::{age, percent};
 
 /// A baseline, measured on an idle network, counts as reached from this share on.
-const REACHED: f64 = 0.9;
+pub(super) const REACHED: f64 = 0.9;
 /// A load above this share shows that the network has changed since. Two measurements of the same network with
 /// different headers and numbers of connections differ by less.
-const BEATEN: f64 = 1.05;
+pub(super) const BEATEN: f64 = 1.05;
 
 /// How a load relates to the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,6 +10,10 @@ pub struct Evidence {
     pub load: ObservedLoad,
     /// Every host.
     pub hosts: Vec<Host>,
+    /// Observed hosts of the server; they have no load of their own.
+    pub servers: Vec<Host>,
+    /// What those are, in one word: `server`, `osd`.
+    pub server_role: String,
 }
 
 /// What kind of target the URL names.
@@ -133,6 +137,8 @@ pub struct Host {
     pub ceiling_bytes_per_s: Option<f64>,
     /// Throughput of this host's network baseline, in the direction of the load.
     pub baseline: Option<NetworkBaseline>,
+    /// What disks of this host did when measured alone; of observed hosts of the server only.
+    pub disk_baselines: Vec<DiskBaseline>,
     /// The run's other agents on the same machine. The caller of the judgement fills it in ([`Host::machine`]).
     pub beside: AgentsBeside,
 }
@@ -173,6 +179,22 @@ pub struct NetworkBaseline {
     pub received: bool,
     /// The measured address of the host.
     pub address: String,
+}
+
+/// What a disk did when measured alone, in one direction (`--save-baseline` of a run).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiskBaseline {
+    /// The baseline's name.
+    pub name: String,
+    /// Seconds since it was measured.
+    pub age_s: f64,
+    /// Kernel name of the disk or partition.
+    pub device: String,
+    /// It was written; otherwise read.
+    pub written: bool,
+    /// The most that it did in this direction, in payload bytes per second.
+    pub bytes_per_s: f64,
 }
 
 /// A CPU core.

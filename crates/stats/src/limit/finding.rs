@@ -26,6 +26,9 @@ pub struct Bottleneck {
     /// With several hosts, the finding of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostFinding>,
+    /// How busy each observed host of the server was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ServerFinding>,
     /// Reasons to doubt the figures: other programs' load on the same disks and NICs, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
@@ -112,6 +115,14 @@ pub enum Cause {
     DiskQuota,
     /// Other programs also load the disk or the NIC.
     ForeignLoad,
+    /// A disk of an observed server is busy all the time.
+    ServerDisk,
+    /// A NIC of an observed server is full.
+    ServerLineRate,
+    /// All cores of an observed server are full.
+    ServerCores,
+    /// One core of an observed server is full.
+    ServerCore,
     /// Operations spend their time in the target.
     Service,
     /// Too few operations were in flight.
@@ -173,6 +184,37 @@ pub struct HostFinding {
     pub cause: Cause,
     /// The finding in one line.
     pub sentence: String,
+}
+
+/// How busy an observed host of the server was, as means over the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerFinding {
+    /// Its name.
+    pub host: String,
+    /// Samples taken; with none, nothing is known.
+    pub samples: u32,
+    /// Busy share of all cores' time, from 0 to 1.
+    pub busy: f64,
+    /// Its busiest core.
+    pub core: Option<ServerPart>,
+    /// Its busiest disk.
+    pub disk: Option<ServerPart>,
+    /// Its NIC with the largest share of its line rate; without a known line rate, the one that carries most.
+    pub nic: Option<ServerPart>,
+}
+
+/// A core, a disk or a NIC of a server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerPart {
+    /// The kernel's name or number for it.
+    pub name: String,
+    /// Busy share of its time, or share of its line rate, from 0 to 1; `None` where unknown.
+    pub share: Option<f64>,
+    /// Bytes per second: of a disk both directions together, of a NIC the busier one, of a core 0.
+    pub bytes_per_s: f64,
+    /// What it did when measured alone, in the direction in which it moves more, in payload bytes per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_bytes_per_s: Option<f64>,
 }
 
 /// The finding of one host before its sentence is composed.

@@ -103,7 +103,7 @@ pub(super) fn disk_of(host: &Host) -> Option<(&Disk, &DiskPlace)> {
 }
 
 /// Whether a device is the disk or one of its partitions: `vda1` of `vda`, `nvme0n1p2` of `nvme0n1`.
-fn is_part(device: &str, disk: &str) -> bool {
+pub(super) fn is_part(device: &str, disk: &str) -> bool {
     let Some(rest) = device.strip_prefix(disk) else { return false };
     let number = match disk.ends_with(|last: char| last.is_ascii_digit()) {
         true => rest.strip_prefix('p').unwrap_or("-"),

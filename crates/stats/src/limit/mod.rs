@@ -12,6 +12,8 @@ mod loss;
 mod machine;
 mod network;
 mod probe;
+mod server;
+mod server_table;
 mod table;
 mod target;
 #[cfg(test)]
@@ -22,13 +24,17 @@ mod tests_causes;
 mod tests_foreign;
 #[cfg(test)]
 mod tests_probe;
+#[cfg(test)]
+mod tests_server;
 mod words;
 
 pub use evidence::{
-    AgentsBeside, Card, Core, Disk, DiskPlace, DiskQuota, Evidence, Host, NetworkBaseline, ObservedLoad,
-    Path, TargetMedium,
+    AgentsBeside, Card, Core, Disk, DiskBaseline, DiskPlace, DiskQuota, Evidence, Host, NetworkBaseline,
+    ObservedLoad, Path, TargetMedium,
 };
-pub use finding::{Bottleneck, Bound, Cause, Confidence, EvidenceRow, HostFinding};
+pub use finding::{
+    Bottleneck, Bound, Cause, Confidence, EvidenceRow, HostFinding, ServerFinding, ServerPart,
+};
 
 pub use client::ALL_FULL;
 pub use network::LOSSY;
@@ -57,7 +63,10 @@ pub fn judge(evidence: &Evidence) -> Bottleneck {
         };
         return finding(&whole.unwrap_or_else(nothing), Vec::new());
     };
-    let mut finding = finding(whole.as_ref().unwrap_or(most), table::rows(host));
+    let explained = if whole.is_none() { server::explains(evidence, most) } else { None };
+    let mut finding = finding(explained.as_ref().or(whole.as_ref()).unwrap_or(most), table::rows(host));
+    finding.evidence.extend(server_table::rows(evidence));
+    finding.servers = server_table::findings(evidence);
     if each.len() > 1 {
         name_hosts(&mut finding, &each, most);
     }
@@ -136,6 +145,7 @@ fn finding(found: &Found, evidence: Vec<EvidenceRow>) -> Bottleneck {
         next: found.next.clone(),
         evidence,
         hosts: Vec::new(),
+        servers: Vec::new(),
         doubts: Vec::new(),
         probe: None,
     }

@@ -180,6 +180,9 @@ fn full(finding: Bottleneck, probe: &Probe) -> Bottleneck {
             let finding = if sure { with_confidence(finding, Confidence::High) } else { finding };
             Bottleneck { next: "look at the target: its processors, disks and limits".to_owned(), ..finding }
         }
+        (Bound::Target, Cause::ServerDisk | Cause::ServerCore) => {
+            with_confidence(with_words(finding, probe), Confidence::High)
+        }
         (Bound::Tool, Cause::Depth) => {
             let next = "look at the target: its processors, disks and limits; more in flight only waits";
             instead(finding, (Bound::Target, Cause::Service, Confidence::Medium), probe, next)
@@ -193,13 +196,14 @@ fn room(finding: Bottleneck, probe: &Probe) -> Bottleneck {
     match (finding.bound, finding.cause) {
         (Bound::Tool, Cause::Depth) => with_confidence(with_words(finding, probe), Confidence::High),
         // These rules saw nothing full: they work by elimination.
-        (Bound::Target, Cause::Service | Cause::Disk) | (Bound::Unclear, Cause::Nothing) => {
+        (Bound::Target, Cause::Service | Cause::Disk | Cause::ServerDisk | Cause::ServerCore)
+        | (Bound::Unclear, Cause::Nothing) => {
             instead(finding, (Bound::Tool, Cause::Depth, Confidence::High), probe, &next())
         }
         // A full resource could not give that much more.
-        (Bound::Network, Cause::PathRate | Cause::LineRate | Cause::Baseline)
+        (Bound::Network, Cause::PathRate | Cause::LineRate | Cause::Baseline | Cause::ServerLineRate)
         | (Bound::Client, Cause::Ceiling)
-        | (Bound::Target, Cause::NotTaken | Cause::DiskQuota) => {
+        | (Bound::Target, Cause::NotTaken | Cause::DiskQuota | Cause::ServerCores) => {
             instead(finding, (Bound::Tool, Cause::Depth, Confidence::Medium), probe, &next())
         }
         // A window, a buffer and loss limit each connection, and a worker may do more per turn of its loop.

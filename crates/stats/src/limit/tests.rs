@@ -52,7 +52,7 @@ pub(super) fn quiet() -> Host {
 pub(super) fn of(change: impl Fn(&mut Host)) -> Bottleneck {
     let mut host = quiet();
     change(&mut host);
-    judge(&Evidence { load: host.load.clone(), hosts: vec![host] })
+    judge(&Evidence { load: host.load.clone(), hosts: vec![host], ..Evidence::default() })
 }
 
 #[track_caller]
@@ -399,7 +399,7 @@ fn hosts_that_differ_are_named() {
         change(&mut host);
         host
     };
-    let whole = |hosts: Vec<Host>| judge(&Evidence { load: quiet().load, hosts });
+    let whole = |hosts: Vec<Host>| judge(&Evidence { load: quiet().load, hosts, ..Evidence::default() });
     let alike = whole(vec![host("a", &|_| {}), host("b", &|_| {})]);
     assert!(alike.sentence.starts_with("all 2 hosts target-bound"), "{}", alike.sentence);
     assert_eq!(alike.hosts.len(), 2);

@@ -231,7 +231,7 @@ fn agents(many: usize, machine: &str, change: impl Fn(&mut Host)) -> Bottleneck 
         host
     };
     let hosts: Vec<Host> = (1..=many).map(host).collect();
-    judge(&Evidence { load: quiet().load, hosts })
+    judge(&Evidence { load: quiet().load, hosts, ..Evidence::default() })
 }
 
 #[test]

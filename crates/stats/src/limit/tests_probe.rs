@@ -111,7 +111,7 @@ fn full_does_not_tell_the_target_from_a_path_that_nobody_sees() {
 fn a_higher_rate_says_how_much_room_there_is_and_accuses_nobody() {
     let mut host = quiet();
     host.load.offered_ops_per_s = Some(320.0);
-    let before = judge(&Evidence { load: host.load.clone(), hosts: vec![host] });
+    let before = judge(&Evidence { load: host.load.clone(), hosts: vec![host], ..Evidence::default() });
     let at = |asked: f64, done: f64| ProbePoint { asked_ops_per_s: Some(asked), ..point(32.0, done, 0.1) };
     let probe = Probe::of(5.0, at(320.0, 320.0), Some(at(160.0, 160.0)), at(640.0, 640.0)).unwrap();
     let found = decide(before, probe);

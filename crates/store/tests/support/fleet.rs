@@ -127,6 +127,7 @@ fn limit() -> Bottleneck {
             cause: Cause::LineRate,
             sentence,
         }],
+        servers: Vec::new(),
         doubts: Vec::new(),
         probe: None,
     }

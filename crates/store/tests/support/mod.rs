@@ -48,6 +48,7 @@ pub fn run(id: &str, name: &str) -> RunRecord {
             seed: u64::MAX,
             results: Some("results.sqlite".into()),
             fleet: None,
+            observe: None,
             server_scale: None,
             cells: (0..CELLS).map(cell).collect(),
         },
