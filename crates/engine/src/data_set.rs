@@ -1,11 +1,16 @@
 //! What was written: a few numbers per lane, however many objects there are.
 
+mod index;
+
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
-use content::{SizeSums, SizeTable};
+use content::SizeTable;
 use drivers::numbers::{COUNT_BITS, COUNT_MASK, LANE_BITS, OWN};
+
+use self::index::{Drawn, Unit};
+pub(crate) use self::index::{Index, Place};
 
 /// Files or objects, and their sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +242,7 @@ impl DataSet {
             let sums = table.in_blocks(block_bytes);
             let count = |e: &Extent| sums.before(e.first + e.complete) - sums.before(e.first);
             let index = Index::new(self.extents.clone(), count, unit);
-            return Index { drawn: Some(Drawn { table: Arc::clone(table), sums: Some(sums) }), ..index };
+            return index.drawn_from(Some(Drawn { table: Arc::clone(table), sums: Some(sums) }));
         }
         let count = |e: &Extent| e.complete * per_item + e.partial_bytes.div_ceil(block_bytes);
         Index::new(self.extents.clone(), count, unit)
@@ -266,7 +271,7 @@ impl DataSet {
         let item_bytes = self.shape.item_bytes();
         let unit = Unit { block_bytes: item_bytes, per_item: 1, item_bytes };
         let index = Index::new(self.extents.clone(), |e| e.existing, unit);
-        Index { drawn: self.drawn.clone().map(|table| Drawn { table, sums: None }), ..index }
+        index.drawn_from(self.drawn.clone().map(|table| Drawn { table, sums: None }))
     }
 }
 
@@ -285,117 +290,6 @@ fn size_of_item(extent: &Extent, at: u64, item_bytes: u64) -> u64 {
         Ordering::Less => item_bytes,
         Ordering::Equal => extent.partial_bytes,
         Ordering::Greater => 0,
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Unit {
-    block_bytes: u64,
-    per_item: u64,
-    item_bytes: u64,
-}
-
-/// A range of a file or object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub object: u64,
-    pub offset: u64,
-    pub len: u64,
-}
-
-/// All units of a data set, numbered consecutively.
-#[derive(Clone, Debug)]
-pub(crate) struct Index {
-    /// Each extent with the number of its first unit.
-    extents: Vec<(u64, Extent)>,
-    total: u64,
-    unit: Unit,
-    /// Where items differ in size.
-    drawn: Option<Drawn>,
-}
-
-/// Sizes of items, and the blocks of all of them; `None` if each item is one unit.
-#[derive(Clone, Debug)]
-struct Drawn {
-    table: Arc<SizeTable>,
-    sums: Option<SizeSums>,
-}
-
-impl Index {
-    fn new(extents: Vec<Extent>, count: impl Fn(&Extent) -> u64, unit: Unit) -> Self {
-        let mut total = 0;
-        let mut numbered = Vec::with_capacity(extents.len());
-        for extent in extents {
-            let units = count(&extent);
-            if units > 0 {
-                numbered.push((total, extent));
-            }
-            total += units;
-        }
-        Index { extents: numbered, total, unit, drawn: None }
-    }
-
-    /// Number of units.
-    pub(crate) fn total(&self) -> u64 {
-        self.total
-    }
-
-    /// The location of a unit.
-    #[inline]
-    pub(crate) fn place(&self, number: u64) -> Place {
-        self.locate(number).2
-    }
-
-    /// The location of a unit, and the generation of its content; `None` if that is uncertain.
-    #[inline]
-    pub(crate) fn held(&self, number: u64) -> (Place, Option<u32>) {
-        let (extent, item, place) = self.locate(number);
-        (place, extent.again.generation(item, place.offset..place.offset + place.len))
-    }
-
-    /// The file or object that a unit belongs to, counted over all of them.
-    pub(crate) fn item_of(&self, number: u64) -> u64 {
-        // Only complete files or objects are divided in two ways, and these are one extent.
-        self.locate(number).1
-    }
-
-    /// The first unit of a file or object, counted over all of them.
-    pub(crate) fn first_of_item(&self, item: u64) -> u64 {
-        match (&self.drawn, self.extents.first()) {
-            (Some(Drawn { sums: Some(sums), .. }), Some((_, extent))) => {
-                sums.before(extent.first + item) - sums.before(extent.first)
-            }
-            _ => item * self.unit.per_item,
-        }
-    }
-
-    #[inline]
-    fn locate(&self, number: u64) -> (&Extent, u64, Place) {
-        debug_assert!(number < self.total);
-        let after = self.extents.partition_point(|(first, _)| *first <= number);
-        let (first, extent) = &self.extents[after - 1];
-        let within = number - first;
-        if let Some(drawn) = &self.drawn {
-            return drawn.locate(extent, within, self.unit.block_bytes);
-        }
-        let (item, block) = (within / self.unit.per_item, within % self.unit.per_item);
-        let offset = block * self.unit.block_bytes;
-        let size = size_of_item(extent, item, self.unit.item_bytes);
-        let len = size.saturating_sub(offset).min(self.unit.block_bytes);
-        (extent, item, Place { object: extent.first + item, offset, len })
-    }
-}
-
-impl Drawn {
-    /// The extent's item with this unit, and the unit's location.
-    fn locate<'e>(&self, extent: &'e Extent, unit: u64, block_bytes: u64) -> (&'e Extent, u64, Place) {
-        let (object, block) = match &self.sums {
-            Some(sums) => sums.locate(sums.before(extent.first) + unit),
-            None => (extent.first + unit, 0),
-        };
-        let offset = block * block_bytes;
-        let len = (self.table.bytes_of(object) - offset).min(block_bytes);
-        (extent, object - extent.first, Place { object, offset, len })
     }
 }
 
