@@ -1,3 +1,5 @@
+//! What data sets count, and where their units lie.
+
 use super::*;
 
 fn data_set() -> DataSet {
