@@ -41,7 +41,7 @@ const OPTIONS: &[OptionHelp] = &[
         "instances of libgfapi on each host, each with connections and threads of its own, that jobs use in turn",
     ),
     OptionHelp::new(
-        "direct",
+        "o_direct",
         Flag,
         "false",
         "open files with O_DIRECT, which passes the caches of the volume's client and of the bricks as the volume's options say",
@@ -140,7 +140,7 @@ fn open(request: &OpenRequest<'_>) -> Result<GlusterTarget, TargetError> {
     let names = job.map(|job| named_job::names(job, workload.jobs)).unwrap_or_default();
     let config = GlusterConfig {
         clients: given.number("clients").unwrap_or(usual.clients),
-        direct: given.flag("direct").unwrap_or(usual.direct),
+        direct: given.flag("o_direct").unwrap_or(usual.direct),
         fdatasync: workload.fdatasync(),
         open_files: job.map_or(usual.open_files, |job| file_job::open_files(job, workload.jobs)),
         create: job.is_none_or(|job| job.files.layout.create),

@@ -71,7 +71,7 @@ fn target(job: &dyn EngineJob) -> EngineTarget {
     let clients = job.number("gfapi_clients").map(|count| count.to_string());
     options.extend(clients.map(|count| ("clients".to_owned(), count)));
     if job.is_direct() {
-        options.insert("direct".to_owned(), "true".to_owned());
+        options.insert("o_direct".to_owned(), "true".to_owned());
     }
     EngineTarget { options, ..EngineTarget::of_url(&url) }
 }
