@@ -212,15 +212,12 @@ macro_rules! library_functions {
             /// # Safety
             /// The declarations must match those of the library.
             $vis unsafe fn load(library: &$crate::library::Library) -> Result<Self, $crate::library::LibraryError> {
-                // SAFETY: the caller vouches for the declarations.
-                unsafe {
-                    Ok(Self {
-                        $($function: library.function(
-                            stringify!($function),
-                            $crate::library_functions!(@version $($version)?),
-                        )?,)*
-                    })
-                }
+                $(
+                    let version: Option<&str> = $crate::library_functions!(@version $($version)?);
+                    // SAFETY: the caller vouches for the declarations.
+                    let $function = unsafe { library.function(stringify!($function), version)? };
+                )*
+                Ok(Self { $($function,)* })
             }
         }
     };

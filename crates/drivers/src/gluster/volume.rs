@@ -6,9 +6,10 @@ use std::ptr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use metrics::ErrorKind;
+use reactor::clock;
 
 use super::api::{FdHandle, FsHandle, Gfapi, gfapi};
 use super::config::GlusterConfig;
@@ -47,12 +48,13 @@ impl Volume {
     pub(super) fn connect(config: &GlusterConfig, limit: Duration) -> Result<Arc<Self>, Failure> {
         let api = gfapi(config.library.as_deref());
         let api = api.map_err(|error| Failure::new(ErrorKind::Local, error.to_string()))?;
-        let start = Instant::now();
+        let start_ns = clock::now_ns();
         reach(config, limit)?;
         let (volume, host) = (c_text(&config.volume)?, c_text(&config.host)?);
         let port = c_int::from(config.port);
         let connect = move || Self::init(api, &volume, &host, port);
-        match within(limit.saturating_sub(start.elapsed()), "gluster-connect", connect)? {
+        let rest = limit.saturating_sub(Duration::from_nanos(clock::now_ns().saturating_sub(start_ns)));
+        match within(rest, "gluster-connect", connect)? {
             Some(Ok(connected)) => Ok(Arc::new(connected)),
             Some(Err(number)) => Err(not_connected(number, config)),
             None => Err(silent(config, limit)),
