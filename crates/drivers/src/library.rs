@@ -213,7 +213,7 @@ macro_rules! library_functions {
             /// The declarations must match those of the library.
             $vis unsafe fn load(library: &$crate::library::Library) -> Result<Self, $crate::library::LibraryError> {
                 $(
-                    let version = $crate::library_functions!(@version $($version)?);
+                    let version: Option<&str> = $crate::library_functions!(@version $($version)?);
                     // SAFETY: the caller vouches for the declarations.
                     let $function = unsafe { library.function(stringify!($function), version)? };
                 )*

@@ -53,11 +53,8 @@ impl Volume {
         let (volume, host) = (c_text(&config.volume)?, c_text(&config.host)?);
         let port = c_int::from(config.port);
         let connect = move || Self::init(api, &volume, &host, port);
-        match within(
-            limit.saturating_sub(Duration::from_nanos(clock::now_ns() - start_ns)),
-            "gluster-connect",
-            connect,
-        )? {
+        let rest = limit.saturating_sub(Duration::from_nanos(clock::now_ns().saturating_sub(start_ns)));
+        match within(rest, "gluster-connect", connect)? {
             Some(Ok(connected)) => Ok(Arc::new(connected)),
             Some(Err(number)) => Err(not_connected(number, config)),
             None => Err(silent(config, limit)),
