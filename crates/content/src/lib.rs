@@ -6,14 +6,18 @@
 mod bytes;
 mod check;
 mod file_tree;
+mod found_tree;
 mod names;
+mod path_list;
 mod sizes;
 mod split_mix;
 
 pub use bytes::{Content, ContentKind, PatternPiece};
 pub use check::{Check, CheckMethod};
 pub use file_tree::{FileTree, MAX_TREE_WORKERS, TreeFile, TreeRole};
+pub use found_tree::{EntryKind, FoundTree, TreeLimits, TreeTooLarge, TreeWalk};
 pub use names::{FileNames, USUAL_FORMAT};
+pub use path_list::PathList;
 pub use sizes::{SIZE_PERIOD, SizeDistribution, SizeLaw, SizeSums, SizeTable};
 pub use split_mix::{finalized, mixed, split_mix};
 

@@ -1,11 +1,12 @@
 //! User-defined file names.
 
 use std::fmt::{self, Write};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::is_default;
+use super::{PathList, is_default};
 
 /// How files are named. Paths are relative to the target's directory unless they start with `/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +22,9 @@ pub struct FileNames {
     /// empty without one. If empty: `$jobname.$jobnum.$filenum`.
     #[serde(skip_serializing_if = "is_default")]
     pub format: String,
+    /// The paths of a tree that exists, found by a walk; they come before all others. Nobody writes them down.
+    #[serde(skip)]
+    pub found: Option<Arc<PathList>>,
 }
 
 /// The default name format.
@@ -57,6 +61,9 @@ impl FileNames {
     }
 
     fn write_name(&self, job: &str, number: u32, file: u32, out: &mut impl Write) -> fmt::Result {
+        if let Some(found) = &self.found {
+            return found.get(file as usize).map_or(Err(fmt::Error), |path| out.write_str(path));
+        }
         match self.listed.get(file as usize) {
             Some(name) => out.write_str(name),
             None => {
@@ -69,7 +76,7 @@ impl FileNames {
     /// The number of the first worker with the same files as this worker: workers whose files have the same paths share
     /// them.
     pub fn worker_of(&self, number: u32) -> u32 {
-        let listed = !self.listed.is_empty();
+        let listed = !self.listed.is_empty() || self.found.is_some();
         let own = !listed && (self.format.is_empty() || self.format.contains("$jobnum"));
         let absolute = listed && self.listed.iter().all(|name| name.starts_with('/'));
         match self.directories.len() as u32 {
@@ -89,6 +96,11 @@ impl FileNames {
     /// The file identified by a number: the first worker that has it, and the file's number.
     pub const fn file_of(object: u64) -> (u32, u32) {
         ((object >> 32) as u32, object as u32)
+    }
+
+    /// Whether they are those of a tree that exists, which is only read.
+    pub const fn are_found(&self) -> bool {
+        self.found.is_some()
     }
 
     /// Whether all workers use the same files.
@@ -160,11 +172,22 @@ mod tests {
     }
 
     #[test]
+    fn the_files_of_a_tree_have_their_own_paths() {
+        let found = PathList::of(["a/b", "c"]).map(Arc::new);
+        let names = FileNames { found, format: "x".to_owned(), ..FileNames::default() };
+        assert_eq!([0, 1].map(|file| names.path("j", 7, file)), ["a/b", "c"]);
+        assert!(names.are_found() && names.are_shared());
+        assert_eq!(names.object(3, 1), 1);
+        assert_eq!(names.write_path("j", 0, 2, &mut String::new()), Err(fmt::Error));
+    }
+
+    #[test]
     fn workers_share_files_whose_paths_are_the_same() {
         let names = |directories: &[&str], listed: &[&str], format: &str| FileNames {
             directories: directories.iter().map(|name| (*name).to_owned()).collect(),
             listed: listed.iter().map(|name| (*name).to_owned()).collect(),
             format: format.to_owned(),
+            found: None,
         };
         for names in [
             names(&[], &[], ""),

@@ -168,14 +168,14 @@ fn normal_quantile(share: f64) -> f64 {
     sign * z
 }
 
-/// The size of every file of a distribution, however many there are.
+/// The size of every file: of a distribution, however many there are, or of files that exist.
 ///
-/// [`SIZE_PERIOD`] files in a row have the sizes at as many evenly spaced quantiles, in an order drawn from the seed; then
+/// [`SIZE_PERIOD`] files of a distribution in a row have the sizes at as many evenly spaced quantiles, in an order drawn from the seed; then
 /// the same sizes follow again. So a file's number alone determines its size, and sums over any range of files take constant
 /// time and memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeTable {
-    distribution: SizeDistribution,
+    /// The sizes of a period, of at least one file.
     sizes: Vec<u64>,
 }
 
@@ -189,18 +189,21 @@ impl SizeTable {
             let at = (u128::from(split_mix(&mut state)) * (last as u128 + 1)) >> 64;
             sizes.swap(last, at as usize);
         }
-        SizeTable { distribution, sizes }
+        SizeTable { sizes }
     }
 
-    /// What it was made from.
-    pub fn distribution(&self) -> &SizeDistribution {
-        &self.distribution
+    /// Files of these sizes in bytes, numbered from 0.
+    pub fn listed(mut sizes: Vec<u64>) -> Self {
+        if sizes.is_empty() {
+            sizes.push(0);
+        }
+        SizeTable { sizes }
     }
 
     /// The size of the file with this number, in bytes.
     #[inline]
     pub fn bytes_of(&self, number: u64) -> u64 {
-        self.sizes[(number % SIZE_PERIOD) as usize]
+        self.sizes[(number % self.sizes.len() as u64) as usize]
     }
 
     /// The files divided into blocks of this many bytes.
@@ -223,7 +226,7 @@ pub struct SizeSums {
 
 impl SizeSums {
     fn new(parts: impl Iterator<Item = u64>) -> Self {
-        let mut before = Vec::with_capacity(SIZE_PERIOD as usize + 1);
+        let mut before = Vec::with_capacity(parts.size_hint().0 + 1);
         let mut sum = 0;
         before.push(0);
         before.extend(parts.map(|parts| {
@@ -233,15 +236,20 @@ impl SizeSums {
         SizeSums { before }
     }
 
+    /// Number of files in a period.
+    fn period(&self) -> u64 {
+        self.before.len() as u64 - 1
+    }
+
     fn whole(&self) -> u64 {
-        self.before[SIZE_PERIOD as usize]
+        self.before[self.before.len() - 1]
     }
 
     /// Number of parts before a file.
     pub fn before(&self, file: u64) -> u64 {
-        (file / SIZE_PERIOD)
+        (file / self.period())
             .saturating_mul(self.whole())
-            .saturating_add(self.before[(file % SIZE_PERIOD) as usize])
+            .saturating_add(self.before[(file % self.period()) as usize])
     }
 
     /// The file that a part belongs to, and the part's number in the file.
@@ -249,7 +257,7 @@ impl SizeSums {
     pub fn locate(&self, part: u64) -> (u64, u64) {
         let (period, part) = (part / self.whole(), part % self.whole());
         let file = self.before.partition_point(|before| *before <= part) - 1;
-        (period * SIZE_PERIOD + file as u64, part - self.before[file])
+        (period * self.period() + file as u64, part - self.before[file])
     }
 }
 
@@ -307,6 +315,16 @@ mod tests {
         let table = SizeTable::new(distribution(SizeLaw::Shares(vec![(4096, 0.75), (100, 0.25)])));
         let small = (0..SIZE_PERIOD).filter(|file| table.bytes_of(*file) == 100).count() as u64;
         assert_eq!(small, SIZE_PERIOD / 4);
+    }
+
+    #[test]
+    fn files_that_exist_have_the_sizes_that_they_have() {
+        let table = SizeTable::listed(vec![10, 0, 25, 0]);
+        assert_eq!([0, 1, 2, 3].map(|file| table.bytes_of(file)), [10, 0, 25, 0]);
+        let sums = table.in_blocks(10);
+        assert_eq!([0, 1, 2, 3, 4].map(|file| sums.before(file)), [0, 1, 1, 4, 4]);
+        assert_eq!([0, 1, 2, 3].map(|part| sums.locate(part)), [(0, 0), (2, 0), (2, 1), (2, 2)]);
+        assert_eq!(SizeTable::listed(Vec::new()).in_bytes().before(0), 0);
     }
 
     #[test]

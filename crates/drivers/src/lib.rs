@@ -29,9 +29,11 @@ pub mod sim;
 pub mod tls;
 mod tls_link;
 pub mod tree;
+mod tree_walk;
 
 pub use connections::{ConnectionFacts, ConnectionNow, ReconnectReason};
 pub use payload::{Damage, Damaged, Diagnosis, Mismatch, Payload};
 pub use seam::{
     Announce, CommitKind, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext,
 };
+pub use tree_walk::{LeftOut, VisitEntry, WalkError};

@@ -42,7 +42,7 @@ mod worker;
 mod written;
 
 pub use control::Control;
-pub use data_set::{DataSet, DataShape};
+pub use data_set::{BesideFiles, DataSet, DataShape};
 pub use job::{JobFacts, JobFile, JobLoad, JobSpan, Reason, ReplayOp, WorkerFailure, replay_ops};
 pub use merge::Merger;
 pub use mix::Mix;

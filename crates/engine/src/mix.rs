@@ -4,7 +4,7 @@ use experiment::{Access, Think, WeightedOp, WeightedSize};
 use metrics::{OpChange, OpKind, OpShapes, OpSubject};
 
 use crate::written::Rules;
-use crate::{ContentSummary, DataSet, DataShape};
+use crate::{BesideFiles, ContentSummary, DataSet, DataShape};
 
 /// Operations drawn by weight, each on a place drawn by the access pattern. `docs/load.md` specifies which operation
 /// goes where.
@@ -62,12 +62,18 @@ impl Mix {
 
     /// Whether it creates files or objects of its own.
     pub(crate) fn churns(&self) -> bool {
-        self.on_own || self.ops.iter().any(|op| op.op.makes_or_removes())
+        self.on_own || !self.is_of_tree() && self.ops.iter().any(|op| op.op.makes_or_removes())
+    }
+
+    /// Whether it only reads a tree that exists.
+    fn is_of_tree(&self) -> bool {
+        self.data_set.tree().is_some()
     }
 
     /// Whether an operation works without any existing data.
     fn makes_its_own(&self, kind: OpKind) -> bool {
         match kind.traits().subject {
+            _ if self.is_of_tree() => false,
             OpSubject::DataSet => self.on_own,
             OpSubject::OwnMaking | OpSubject::Nothing => true,
             OpSubject::Either => self.puts_are_new(),
@@ -83,6 +89,9 @@ impl Mix {
         if self.has(OpKind::Append) {
             kinds.push(OpKind::Truncate);
             kinds.extend((self.fsync_every > 0).then_some(OpKind::Commit));
+        }
+        if self.is_of_tree() && (self.has(OpKind::Open) || self.has(OpKind::Close)) {
+            kinds.extend([OpKind::Open, OpKind::Close]);
         }
         if self.churns() {
             // What is to be removed must be created first.
@@ -130,7 +139,10 @@ impl Mix {
                 "reads and writes need at least one block size, above zero, with a weight above zero",
             );
         }
-        let empty = self.data_set.objects() == 0 || ranges && self.data_set.bytes() == 0;
+        let empty = match self.data_set.tree() {
+            Some(beside) => self.ops.iter().any(|op| self.lacks(beside, op.op)),
+            None => self.data_set.objects() == 0 || ranges && self.data_set.bytes() == 0,
+        };
         if empty && !self.ops.iter().all(|op| self.makes_its_own(op.op)) {
             return Some("there is nothing to work on: the data set is empty");
         }
@@ -140,10 +152,30 @@ impl Mix {
         if !self.data_set.is_complete() {
             return Some("a mix works on a data set of complete files or objects");
         }
-        self.kind_fault()
+        self.tree_fault()
+            .or_else(|| self.kind_fault())
             .or_else(|| self.own_fault())
             .or_else(|| access_fault(&self.access))
             .or_else(|| self.verify_fault(lanes))
+    }
+
+    /// Whether a tree that exists has nothing that an operation could use.
+    fn lacks(&self, beside: &BesideFiles, kind: OpKind) -> bool {
+        match kind {
+            OpKind::Readlink => beside.links.is_empty(),
+            OpKind::List | OpKind::Readdir => beside.directories.is_empty(),
+            _ if kind.is_of_ranges() => self.data_set.bytes() == 0,
+            _ => self.data_set.objects() == 0,
+        }
+    }
+
+    /// A tree that exists is only read.
+    fn tree_fault(&self) -> Option<&'static str> {
+        use OpKind::{Access, Close, Getxattr, List, Open, Read, ReadFile, Readdir, Readlink, Stat};
+        let reads = [Read, ReadFile, Stat, Open, Close, Access, Getxattr, Readlink, Readdir, List];
+        let only_reads = self.ops.iter().all(|op| reads.contains(&op.op));
+        (self.is_of_tree() && (self.on_own || !only_reads))
+            .then_some("a tree that exists is only read: nothing in it is created, changed or removed")
     }
 
     fn kind_fault(&self) -> Option<&'static str> {

@@ -194,7 +194,8 @@ fn operations_without_an_outcome_are_no_loss_of_the_server() {
         let corrupt = errors(&result, ErrorKind::Corrupt);
         assert_eq!(corrupt, 0, "{every}: {:?}", result.corrupt.first());
         let reads = result.total.op(OpKind::ReadFile).unwrap();
-        assert!(reads.ok > 1000, "what is certain is still read: {}", reads.ok);
+        // How many are left depends on what happens to be in doubt.
+        assert!(reads.ok > 900, "what is certain is still read: {}", reads.ok);
     }
 }
 

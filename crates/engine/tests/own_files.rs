@@ -72,6 +72,9 @@ impl Names {
                 self.files.insert(op.other, self.files[&op.object]);
                 self.there.remove(&op.object);
                 self.there.insert(op.other, Create);
+                for open in self.open.values_mut().filter(|open| **open == op.object) {
+                    *open = op.other;
+                }
                 None
             }
             (Append, Some(Create)) => {
@@ -84,6 +87,12 @@ impl Names {
                 self.sizes.insert(self.files[&op.object], op.len);
                 None
             }
+            (Remove, Some(Create))
+                if self.open.values().any(|open| *open == op.object)
+                    && !self.doubtful.contains(&op.object) =>
+            {
+                Some(ErrorKind::Busy)
+            }
             (Remove, Some(Create | Symlink)) | (Rmdir, Some(Mkdir)) => {
                 self.there.remove(&op.object);
                 None
@@ -92,7 +101,7 @@ impl Names {
                 self.open.insert(op.lane, op.object);
                 None
             }
-            // It may be removed or renamed meanwhile.
+            // It may be renamed meanwhile, but is not removed.
             (Close, _) if self.open.get(&op.lane) == Some(&op.object) => {
                 self.open.remove(&op.lane);
                 None

@@ -106,6 +106,7 @@ fn ops_of_kind(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     for weighted in &cell.workload.ops {
         let op = weighted.op;
         if kind.ops.contains(&op) {
+            option_of_op(fields, kind, cell, op);
             continue;
         }
         let instead = match (op, kind.objects) {
@@ -126,6 +127,20 @@ fn ops_of_kind(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
             instead => instead.to_owned(),
         };
         fields.fault("ops", format!("{} targets have no {op:?}", kind.scheme, op = op.name()), hint);
+    }
+}
+
+/// Rejects an operation without the option that it needs.
+fn option_of_op(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell, op: OpKind) {
+    for need in kind.op_needs.iter().filter(|need| need.op == op) {
+        let default = kind.option(need.option).map_or("", |help| help.default);
+        if cell.target.option(need.option).unwrap_or(default) != need.value {
+            fields.fault(
+                "ops",
+                format!("{} has no {:?}", need.otherwise, op.name()),
+                format!("write {}: \"{}\" at the target, or take {op} out", need.option, need.value),
+            );
+        }
     }
 }
 

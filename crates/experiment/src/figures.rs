@@ -173,10 +173,10 @@ impl Plan {
             }
             let overlaid =
                 has(cell, &[Put, Create]) && held.as_ref().is_some_and(|held| held.layout != layout);
-            if overlaid || cell.workload.does(OpKind::makes_or_removes) {
+            if overlaid || cell.workload.makes_or_removes() {
                 *held = None;
             } else if let Some(held) = held
-                && cell.workload.does(OpKind::changes_data)
+                && cell.workload.changes_data()
             {
                 // This includes verifying loads: only the load itself knows where it stopped.
                 held.dirty = true;

@@ -38,6 +38,8 @@ pub struct TargetKind {
     pub form: UrlForm,
     /// The supported operations.
     pub ops: &'static [OpKind],
+    /// Those of them that need a certain value of an option.
+    pub op_needs: &'static [OpNeed],
     /// The supported options.
     pub options: &'static [OptionHelp],
     /// Whether it stores objects that are put and fetched whole.
@@ -96,6 +98,19 @@ impl CalibratedOp {
     }
 }
 
+/// An operation that needs a certain value of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpNeed {
+    /// The operation.
+    pub op: OpKind,
+    /// Name of the option.
+    pub option: &'static str,
+    /// The value that it needs.
+    pub value: &'static str,
+    /// What does not have the operation otherwise, as in `NFS version 3 has no "open"`.
+    pub otherwise: &'static str,
+}
+
 /// What lies between this program and the target's service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
@@ -121,6 +136,7 @@ impl TargetKind {
             example,
             form,
             ops,
+            op_needs: &[],
             options,
             objects: false,
             usual_object_bytes: 8 << 20,

@@ -214,7 +214,28 @@ pub(crate) const FILES: &[Key] = &[
         "none: numbered files in a directory of the run's own",
         "names below the target's directory or export: a list, or {format: db.$filenum}; such files stay",
     ),
+    key(
+        "tree",
+        Text,
+        "none",
+        "directory below the target's directory or export whose files exist and are only read; walked once before the load",
+    ),
+    key(
+        "entries",
+        Count(1),
+        "1000000",
+        "with tree: most files, symbolic links and directories (each) that are kept in memory; at most 10000000",
+    ),
+    key(
+        "beyond",
+        Choice(BEYOND),
+        "refuse",
+        "with tree: what to do with one that has more entries: refuse it, or use a sample of that size",
+    ),
 ];
+
+/// Values of `beyond`.
+pub(crate) const BEYOND: &[&str] = &["refuse", "sample"];
 
 /// Values of `sink`.
 pub(crate) const SINK: &[&str] = &["buffer", "discard"];

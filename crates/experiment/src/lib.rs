@@ -52,7 +52,7 @@ pub use fleet::{
     host_list, host_port,
 };
 pub use job::*;
-pub use kind::{CalibratedOp, TargetKind, Transport, UrlForm, is_url, kind_of};
+pub use kind::{CalibratedOp, OpNeed, TargetKind, Transport, UrlForm, is_url, kind_of};
 pub use known::reference;
 pub use load::{Load, MAX_BATCH, MixLoad, Workload};
 pub use nearest::{hint, nearest};
@@ -68,4 +68,4 @@ pub use server_scale::{EarlierData, ServerScale};
 pub use source::{HostsFileError, Settings, SourceText};
 pub use text_fault::TextFault;
 pub use url::TargetUrl;
-pub use user_files::UserFiles;
+pub use user_files::{ExistingTree, UserFiles};

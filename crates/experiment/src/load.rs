@@ -12,7 +12,7 @@ use crate::job::{Job, Placement, Think};
 use crate::pass::Pass;
 use crate::plan::{Access, Arrivals, WeightedOp, WeightedSize};
 use crate::stored_workload::StoredWorkload;
-use crate::user_files::UserFiles;
+use crate::user_files::{ExistingTree, UserFiles};
 
 /// What is done to a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,6 +123,17 @@ impl Workload {
         self.ops.iter().any(|weighted| is(weighted.op))
     }
 
+    /// Whether it changes the content of files or objects, or the set of them. In a tree that exists nothing is changed:
+    /// operations that otherwise create what they use take what is there.
+    pub fn changes_data(&self) -> bool {
+        self.tree().is_none() && self.does(OpKind::changes_data)
+    }
+
+    /// Whether it creates or removes files or objects.
+    pub fn makes_or_removes(&self) -> bool {
+        self.tree().is_none() && self.does(OpKind::makes_or_removes)
+    }
+
     /// The load from which its lanes draw independently, if it is of that kind.
     pub fn mix(&self) -> Option<&MixLoad> {
         match &self.load {
@@ -226,7 +237,12 @@ impl Workload {
         self.mix()?.user_files.as_ref()
     }
 
-    /// Number of files or objects that it uses.
+    /// The tree that exists and is only read, if that is its data.
+    pub fn tree(&self) -> Option<&ExistingTree> {
+        self.user_files()?.tree.as_ref()
+    }
+
+    /// Number of files or objects that it uses; 0 for those of a tree, which only the target knows.
     pub fn files(&self) -> u64 {
         match &self.load {
             Load::Mix(mix) => mix.files,

@@ -239,6 +239,9 @@ impl HostTarget {
             );
             return look.with(FindingKind::Misuse, text);
         }
+        if files.are_of_tree() {
+            return look;
+        }
         match sparse_check::holes(&*self.opened, &files.data_set(files.numbers())) {
             Some(text) => look.with(FindingKind::Warning, text),
             None => look,

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use drivers::Payload;
 use experiment::{Arrivals, Cell, ErrorPolicy, Prepare, RateFrom, RateStep, SteadyRule, TargetKind};
-use metrics::OpKind;
 
 /// Maximum wait for operations in flight after a measurement.
 pub const DRAIN: Duration = Duration::from_secs(10);
@@ -37,7 +36,7 @@ pub fn limit_s(cell: &Cell) -> f64 {
 
 /// Whether the load changes the content of the data set.
 pub fn writes(cell: &Cell) -> bool {
-    cell.workload.does(OpKind::changes_data)
+    cell.workload.changes_data()
 }
 
 /// Whether this cell writes to a device that it loads, in preparation or by the load.
@@ -53,7 +52,7 @@ pub fn changes_target(cell: &Cell, kind: &TargetKind) -> bool {
 /// Whether the load creates or removes files or objects of the run's own, and so changes the set of them. Those of a pass
 /// are the user's.
 pub fn makes_or_removes(cell: &Cell) -> bool {
-    cell.workload.pass().is_none() && cell.workload.does(OpKind::makes_or_removes)
+    cell.workload.pass().is_none() && cell.workload.makes_or_removes()
 }
 
 /// Whether read data is compared with what was written.

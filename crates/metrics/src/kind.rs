@@ -156,6 +156,8 @@ named! {
         Commit = "COMMIT",
         /// RFC 8881, section 18.16.
         Open = "OPEN",
+        /// RFC 8881, section 18.2.
+        Close = "CLOSE",
         /// The request ListObjectsV2 of S3.
         ListObjectsV2 = "ListObjectsV2",
         /// openat2(2). The order is that of their use, which results keep between calls that are equally frequent.

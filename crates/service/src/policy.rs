@@ -216,6 +216,8 @@ fn refused_path(cell: &Cell, substituted: bool, allowed: &mut AllowedPaths) -> O
     }
     let (key, count) = match (cell.workload.stream(), cell.workload.user_files()) {
         (Some(job), _) => ("job", u64::from(cell.workload.jobs) * u64::from(job.files.per_worker())),
+        // The top directory stands for all of a tree.
+        (None, Some(files)) if files.tree.is_some() => ("files", 1),
         (None, Some(_)) => ("files", cell.workload.files()),
         (None, None) => return None,
     };

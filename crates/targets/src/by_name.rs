@@ -7,6 +7,7 @@ use experiment::{UserFiles, Workload};
 use units::Size;
 
 use super::TargetError;
+use super::existing_tree::TreeEntries;
 
 /// The files of a mix that the user named.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct FilesByName {
     block_bytes: u64,
     /// Bytes used of each file, once known.
     used: Vec<u64>,
+    /// The entries of a tree that exists, once it was walked. It has its own numbers and sizes.
+    tree: Option<TreeEntries>,
 }
 
 /// A file by its name, as found.
@@ -37,7 +40,22 @@ impl FilesByName {
         let (count, file_bytes) = (workload.files(), workload.file_bytes());
         let block_bytes = workload.block_sizes().iter().map(|size| size.bytes).max().unwrap_or(1).max(1);
         let used = if file_bytes > 0 { vec![file_bytes; count as usize] } else { Vec::new() };
-        Some(Self { files, count, file_bytes, block_bytes, used })
+        Some(Self { files, count, file_bytes, block_bytes, used, tree: None })
+    }
+
+    /// Those of a tree that was walked.
+    pub(super) fn of_tree(workload: &Workload, tree: TreeEntries) -> Option<Self> {
+        Some(Self { count: tree.files(), tree: Some(tree), ..Self::of(workload)? })
+    }
+
+    /// A fact for the result: what a tree holds.
+    pub(super) fn facts(&self) -> Option<(String, String)> {
+        self.tree.as_ref().map(|tree| ("files".to_owned(), tree.shown()))
+    }
+
+    /// Whether they are those of a tree that exists and is only read.
+    pub fn are_of_tree(&self) -> bool {
+        self.tree.is_some()
     }
 
     /// The numbers of the files.
@@ -52,7 +70,7 @@ impl FilesByName {
 
     /// The names for people.
     pub(super) fn shown(&self) -> String {
-        self.files.shown(self.count)
+        self.tree.as_ref().map_or_else(|| self.files.shown(self.count), TreeEntries::shown)
     }
 
     /// Whether the sizes of existing files determine how much is used of them.
@@ -133,6 +151,9 @@ impl FilesByName {
 
     /// A part of the files as a data set.
     pub fn data_set(&self, numbers: Range<u64>) -> DataSet {
+        if let Some(tree) = &self.tree {
+            return tree.data_set(numbers, self.block_bytes);
+        }
         let used = &self.used[numbers.start as usize..numbers.end as usize];
         DataSet::of_sizes(numbers.start, used, self.block_bytes)
     }

@@ -76,10 +76,15 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
     let kind = request.url.kind();
     let path = PathBuf::from(request.url.path());
     let device = kind.device;
+    let named = !device && workload.user_files().is_some();
+    if named && !path.is_dir() {
+        return Err(no_directory(request, &path));
+    }
+    let tree = if named { file_by_name::tree(request, &path)? } else { None };
     let (place, config_place) = if let (false, Some(job)) = (device, workload.stream()) {
         (OwnPlace::stays(&context.run), file_job::place(request, path, job)?)
     } else if let (false, Some(files)) = (device, workload.user_files()) {
-        (OwnPlace::stays(&context.run), file_by_name::place(request, path, files)?)
+        (OwnPlace::stays(&context.run), file_by_name::place(request, path, files, tree.as_ref()))
     } else if let (false, Some(pass)) = (device, workload.pass()) {
         (OwnPlace::stays(&context.run), file_pass::place(request, path, pass)?)
     } else if device {
@@ -92,7 +97,7 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
         direct: given.flag("direct").unwrap_or(device),
         registered: given.flag("registered").unwrap_or(usual.registered),
         fdatasync: workload.fdatasync(),
-        xattrs: workload.does(|op| matches!(op, OpKind::Setxattr | OpKind::Getxattr)),
+        xattrs: !named && workload.does(|op| matches!(op, OpKind::Setxattr | OpKind::Getxattr)),
         fallocate: request.read("fallocate", fallocate)?.unwrap_or(usual.fallocate),
         file_bytes: workload.max_file_bytes(),
         tree: tree_of(request)?,
@@ -100,6 +105,7 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
         durable: request.read("sync", durable)?.unwrap_or(usual.durable),
         open_files: match (workload.stream(), workload.user_files()) {
             (Some(job), _) => file_job::open_files(job, workload.jobs),
+            (None, Some(_)) if tree.is_some() => usual.open_files,
             (None, Some(_)) => file_job::room_for(workload.files(), workload.jobs),
             (None, None) => usual.open_files,
         },
@@ -141,11 +147,14 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
         device_bytes,
         by_name: None,
     };
-    if let Some(mut files) = FilesByName::of(workload) {
+    if let Some(tree) = tree {
+        opened.by_name = FilesByName::of_tree(workload, tree);
+        opened.writes = false;
+    } else if let Some(mut files) = FilesByName::of(workload) {
         if files.wants_sizes() {
             files.set_sizes(&opened.found_by_name(&files)?)?;
         }
-        opened.writes = workload.does(OpKind::changes_data);
+        opened.writes = workload.changes_data();
         opened.by_name = Some(files);
     }
     Ok(opened)
@@ -232,7 +241,9 @@ impl OpenTarget for FileTarget {
     }
 
     fn own_facts(&self) -> BTreeMap<String, String> {
-        self.driver.facts()
+        let mut facts = self.driver.facts();
+        facts.extend(self.by_name.as_ref().and_then(FilesByName::facts));
+        facts
     }
 
     fn device_bytes(&self) -> Option<u64> {

@@ -2,41 +2,54 @@
 
 use std::path::{Path, PathBuf};
 
-use drivers::DriverError;
-use drivers::file::{FileKind, Fill, Hint, NamedFiles, Place as Where};
+use content::FileNames;
+use drivers::file::{FileKind, Fill, Hint, NamedFiles, Place as Where, walk_tree};
+use drivers::{DriverError, VisitEntry};
 use experiment::{Access, UserFiles};
-use metrics::{ErrorKind, OpKind};
+use metrics::ErrorKind;
 
 use super::by_name::{FilesByName, FoundByName};
-use super::file::{FileTarget, no_directory};
+use super::existing_tree::TreeEntries;
+use super::file::FileTarget;
 use super::{FindingKind, FreeSpace, Look, OpenRequest, TargetError};
+
+/// The entries of the workload's tree, if it has one.
+pub(super) fn tree(request: &OpenRequest<'_>, directory: &Path) -> Result<Option<TreeEntries>, TargetError> {
+    let Some(tree) = request.workload.tree() else { return Ok(None) };
+    let walk = |visit: VisitEntry<'_>| walk_tree(directory, &tree.path, visit);
+    TreeEntries::of(tree, request.workload, walk).map(Some)
+}
 
 /// Location of the files, and how they are opened.
 pub(super) fn place(
     request: &OpenRequest<'_>,
     directory: PathBuf,
     files: &UserFiles,
-) -> Result<Where, TargetError> {
-    if !directory.is_dir() {
-        return Err(no_directory(request, &directory));
-    }
+    tree: Option<&TreeEntries>,
+) -> Where {
     let hint = match request.workload.access() {
         Access::Sequential => Hint::Sequential,
         _ => Hint::Random,
     };
-    Ok(Where::Named(NamedFiles {
+    Where::Named(NamedFiles {
         directory,
         job: String::new(),
-        names: files.names.clone(),
-        write: request.workload.does(OpKind::changes_data),
+        names: match tree {
+            Some(tree) => FileNames { found: Some(tree.paths()), ..FileNames::default() },
+            None => files.names.clone(),
+        },
+        write: request.workload.changes_data(),
         create: false,
         hint,
-    }))
+    })
 }
 
 impl FileTarget {
     /// The files as they are now.
     pub(super) fn found_by_name(&self, files: &FilesByName) -> Result<Vec<FoundByName>, TargetError> {
+        if files.are_of_tree() {
+            return Ok(Vec::new());
+        }
         let found = |file: u64| {
             let looked = self.driver.look(file).map_err(misnamed)?;
             let shown = self.driver.path_of(file).display().to_string();
@@ -57,7 +70,8 @@ impl FileTarget {
     /// Every fault of the files, before anything is created or written; `writes` says that something will be.
     pub(super) fn look_by_name(&self, files: &FilesByName, writes: bool) -> Result<Look, TargetError> {
         let found = self.found_by_name(files)?;
-        let mut look = Look { seen: format!("files {}", files.shown()), ..Look::default() };
+        let what = if files.are_of_tree() { "" } else { "files " };
+        let mut look = Look { seen: format!("{what}{}", files.shown()), ..Look::default() };
         for error in files.faults(&found, |file, found| self.check_by_name(files, file, found, writes)) {
             look = look.with(FindingKind::Misuse, error.to_string());
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use drivers::iscsi::{IscsiConfig, IscsiDriver};
 use experiment::OptionKind::{Bytes, Choice, Count, Flag, Span, Text};
 use experiment::{OptionHelp, Target, TargetKind, TargetOptions, TargetUrl, Transport, UrlForm, Workload};
-use metrics::OpKind::{self, Commit, Read, Stat, Trim, Write};
+use metrics::OpKind::{Commit, Read, Stat, Trim, Write};
 use wire::iscsi::{DigestUse, MAX_SEGMENT_BYTES, Offer, PORT};
 
 use super::engines::{self, JobEngines};
@@ -186,7 +186,7 @@ fn open(request: &OpenRequest<'_>) -> Result<IscsiTarget, TargetError> {
         patience: context.patience,
         destroy,
         fills: workload.stream().is_none(),
-        writes: workload.does(OpKind::changes_data),
+        writes: workload.changes_data(),
         sizes: sizes(workload),
         parts,
         used_bytes: workload.file_bytes(),

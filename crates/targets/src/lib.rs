@@ -9,6 +9,7 @@ mod check;
 mod cleared;
 mod complete;
 mod engines;
+mod existing_tree;
 mod file;
 mod file_by_name;
 mod file_job;

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use drivers::nfs::{ExportFiles, Lookup, NfsAddress, NfsConfig, NfsDriver, NfsVersion};
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Choice, Flag, Text};
-use experiment::{CalibratedOp, Cell, Job, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm, Workload};
+use experiment::{
+    CalibratedOp, Cell, Job, OpNeed, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm, Workload,
+};
 use metrics::OpKind::{
-    self, Access, Append, Chmod, Commit, Create, Link, List, Mkdir, Overwrite, Read, ReadFile, Readdir,
-    Readlink, Remove, Rename, Rmdir, Stat, Symlink, Truncate, TruncateOverwrite, Write, WriteFile,
+    self, Access, Append, Chmod, Close, Commit, Create, Link, List, Mkdir, Open, Overwrite, Read, ReadFile,
+    Readdir, Readlink, Remove, Rename, Rmdir, Stat, Symlink, Truncate, TruncateOverwrite, Write, WriteFile,
 };
 
 use serde_json::Value;
@@ -97,6 +99,7 @@ pub(super) static KIND: TargetKind = TargetKind {
     user_files: true,
     sink_discard: true,
     late_layout: true,
+    op_needs: &[needs_version_4_1(Open), needs_version_4_1(Close)],
     calibrated: &[
         CalibratedOp::new(Read, "read", "NFS read"),
         CalibratedOp::new(Write, "write", "NFS write"),
@@ -125,6 +128,8 @@ pub(super) static KIND: TargetKind = TargetKind {
             Rmdir,
             Append,
             Readdir,
+            Open,
+            Close,
             WriteFile,
             ReadFile,
             Overwrite,
@@ -133,6 +138,11 @@ pub(super) static KIND: TargetKind = TargetKind {
         OPTIONS,
     )
 };
+
+/// An operation that only version 4.1 has.
+const fn needs_version_4_1(op: OpKind) -> OpNeed {
+    OpNeed { op, option: "version", value: "4.1", otherwise: "NFS version 3" }
+}
 
 impl Protocol for Nfs {
     fn kind(&self) -> &'static TargetKind {
@@ -227,9 +237,11 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
         by_name: None,
         destroy: context.destroy.clone(),
         cleared: context.cleared.clone(),
-        writes: workload.does(OpKind::changes_data),
+        writes: workload.changes_data(),
     };
-    if let Some(mut files) = FilesByName::of(workload) {
+    if let Some(tree) = workload.tree() {
+        opened.walk(workload, tree)?;
+    } else if let Some(mut files) = FilesByName::of(workload) {
         if files.wants_sizes() {
             files.set_sizes(&opened.found_by_name(&files)?)?;
         }
@@ -334,9 +346,12 @@ impl OpenTarget for NfsTarget {
         let mut facts = named([
             ("protocol", format!("NFS version {} over TCP, in user space", config.version.name())),
             ("export", config.export.clone()),
-            match &config.named {
-                Some(_) => ("files", "named by the user, below the export's root".to_owned()),
-                None => ("directory", config.directory.clone()),
+            match (&self.by_name, &config.named) {
+                (Some(files), _) if files.are_of_tree() => {
+                    ("files", files.facts().map(|(_, shown)| shown).unwrap_or_default())
+                }
+                (_, Some(_)) => ("files", "named by the user, below the export's root".to_owned()),
+                (_, None) => ("directory", config.directory.clone()),
             },
             ("connections per job", config.connections_per_worker.to_string()),
             (

@@ -1,18 +1,45 @@
 //! The files of a mix that the user named, on an export.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use drivers::nfs::{NamedPath, PathState};
+use content::FileNames;
+use drivers::VisitEntry;
+use drivers::nfs::{ExportFiles, NamedPath, NfsConfig, NfsDriver, PathState};
+use experiment::{ExistingTree, Workload};
 use metrics::ErrorKind;
 
 use super::by_name::{FilesByName, FoundByName};
+use super::existing_tree::TreeEntries;
 use super::nfs::NfsTarget;
 use super::place::PATIENCE;
 use super::{FindingKind, Look, TargetError};
 
+/// Handles that each job keeps of a tree's entries, about 320 bytes each; what is not kept is looked up again.
+const MOST_HANDLES: u32 = 1 << 16;
+
 impl NfsTarget {
+    /// Walks a tree that exists, and uses its entries from here on.
+    pub(super) fn walk(&mut self, workload: &Workload, tree: &ExistingTree) -> Result<(), TargetError> {
+        let walk = |visit: VisitEntry<'_>| self.driver.walk_tree(&tree.path, PATIENCE, visit);
+        let entries = TreeEntries::of(tree, workload, walk)?;
+        let config = self.driver.config().clone();
+        let named = ExportFiles {
+            job: String::new(),
+            names: FileNames { found: Some(entries.paths()), ..FileNames::default() },
+            first_number: 0,
+            files: u32::try_from(entries.paths().len()).unwrap_or(u32::MAX).min(MOST_HANDLES),
+        };
+        self.driver = NfsDriver::new(NfsConfig { named: Some(Arc::new(named)), ..config })?;
+        self.by_name = FilesByName::of_tree(workload, entries);
+        Ok(())
+    }
+
     /// The files as they are now.
     pub(super) fn found_by_name(&self, files: &FilesByName) -> Result<Vec<FoundByName>, TargetError> {
+        if files.are_of_tree() {
+            return Ok(Vec::new());
+        }
         let paths: Vec<NamedPath> = files.numbers().map(|file| self.named_path(file)).collect();
         let states = self.driver.look_at(&paths, PATIENCE).map_err(|error| match error.kind {
             // A name of something that is no file is an error of the user's.
@@ -45,7 +72,8 @@ impl NfsTarget {
         }
         let holds_data = found.iter().any(|found| found.bytes.is_some());
         look.space.iter_mut().for_each(|space| space.holds_data = holds_data);
-        look.seen = format!("the export answers; files {}", files.shown());
+        let what = if files.are_of_tree() { "" } else { "files " };
+        look.seen = format!("the export answers; {what}{}", files.shown());
         let missing = files.missing(&found).next().is_some();
         (look, missing && files.are_filled())
     }

@@ -198,6 +198,48 @@ fn which_host_uses_which_file_is_known_or_refused() {
     assert_eq!(paths(&own), ["db.y.0", "db.y.1"]);
 }
 
+#[test]
+fn a_tree_that_exists_is_read_only() {
+    let scan = cell("ops: {stat: 50%, open: 25%, close: 25%}, files: {tree: a/b}");
+    let tree = scan.workload.tree().unwrap();
+    assert_eq!((&*tree.path, tree.entries, tree.sample), ("a/b", 1_000_000, None));
+    assert_eq!(
+        (scan.stages.prepare, scan.workload.files(), scan.workload.file_bytes()),
+        (Prepare::Keep, 0, 0)
+    );
+    assert!(!scan.workload.changes_data() && !scan.workload.makes_or_removes());
+    let text = serde_json::to_string(&scan).unwrap();
+    assert_eq!(serde_json::from_str::<Cell>(&text).unwrap(), scan);
+    let sampled = cell("ops: readlink, files: {tree: ., entries: 5000, beyond: sample}");
+    let tree = sampled.workload.tree().unwrap();
+    assert_eq!((&*tree.path, tree.entries, tree.sample), (".", 5000, Some(1)));
+    let file = "file:///mnt/data";
+    for (target, keys, wanted) in [
+        (
+            file,
+            "ops: {read: 50%, write: 50%}, files: {tree: a}",
+            "write is not among the operations that only read",
+        ),
+        (file, "ops: remove, files: {tree: a}", "remove is not among the operations that only read"),
+        (file, "ops: stat, files: {tree: a, count: 3}", "remove count; entries limits"),
+        (file, "ops: stat, files: {tree: ../a}", "names no directory below the target"),
+        (file, "ops: stat, files: {entries: 3}", "entries is for a tree that exists"),
+        (file, "ops: read, files: {tree: a}, file_size: 1MiB", "have the sizes that they have"),
+        (file, "ops: read, files: {tree: a}, verify: true", "nothing can be compared"),
+        (file, "ops: read, files: {tree: a}, stages: {prepare: fill}", "remove prepare"),
+        ("{url: file:///mnt, direct: true}", "ops: read, files: {tree: a}", "direct: false"),
+        ("nfs://h/e", "ops: open, files: {tree: a}", "NFS version 3 has no"),
+        ("nfs://h/e", "ops: chmod, files: {tree: a}", "use read, read-file, stat, open, close"),
+        ("'sim:'", "ops: read, files: {tree: a}", "a sim target has no files to name"),
+    ] {
+        let said = fault(&of_target(target, keys));
+        assert!(said.contains(wanted) && said.contains("t.yaml:3:"), "{said}");
+    }
+    let text = "fleet: {hosts: [x, y], sharing: disjoint}\n".to_owned()
+        + &of_target("nfs://h/e", "ops: readlink, files: {tree: a}");
+    assert_eq!(read(&text).map(|plan| plan.cells.len()), Ok(1));
+}
+
 /// Sets of names may overlap, so they are one place; the run's own directory is another.
 #[test]
 fn the_place_of_files_with_names_is_not_the_runs_own() {

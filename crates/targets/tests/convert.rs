@@ -51,6 +51,7 @@ fn full() -> Job {
                 directories: vec!["a".into(), "b c".into()],
                 listed: vec!["x:y".into(), "- no list".into(), "true".into(), "1".into(), "".into()],
                 format: "$jobname-$filenum".into(),
+                found: None,
             },
             count: 2,
             bytes: 4096,

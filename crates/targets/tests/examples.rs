@@ -10,6 +10,7 @@ const SET: &[(&str, &[(&str, &str)])] = &[
     ("block-device.yaml", &[("device", "/dev/nvme1n1")]),
     ("demo-sim.yaml", &[]),
     ("disk-baseline.yaml", &[("target", "file:///mnt/data")]),
+    ("existing-tree.yaml", &[]),
     ("fleet-nfs.yaml", &[("server", "10.0.0.10"), ("hosts", "node[01-04]")]),
     ("fleet-s3.yaml", &[]),
     ("fleet-scale.yaml", &[("target", "nfs://filer/export")]),

@@ -26,7 +26,7 @@ EXPERIMENT = """
 targets: {{t: {{{target}}}}}
 workloads:
   all:
-    ops: {{create: 7%, write-file: 3%, write: 4%, overwrite: 1%, append: 5%, read: 5%, commit: 5%, stat: 5%, access: 5%, chmod: 5%, truncate: 10%,
+    ops: {{create: 7%, write-file: 3%, write: 4%, overwrite: 1%, append: 5%, read: 5%, commit: 5%, stat: 5%, access: 5%, chmod: 5%, {more},
            link: 5%, rename: 10%, symlink: 5%, readlink: 5%, mkdir: 10%, rmdir: 3%, list: 2%, readdir: 1%,
            remove: 4%}}
     files: {files}
@@ -44,6 +44,19 @@ targets: {{t: {{{target}}}}}
 workloads: {{read: {{ops: read, files: {{names: {names}}}, block_size: 64KiB, file_size: 64KiB, queue_depth: 4}}}}
 matrix: {{target.lookup: [cached, each_component]}}
 stages: {{prepare: keep, warm_up: 500ms, measure: {{at_least: 1s, at_most: 1s}}}}
+steady: none
+gates: [errors == 0]
+"""
+# Only version 4.1 has opens.
+MORE = {"3": "truncate: 10%", "4.1": "truncate: 5%, open: 3%, close: 2%"}
+EXISTING = """
+targets: {{t: {{{target}}}}}
+workloads:
+  all:
+    ops: {{read: 15%, read-file: 15%, {opens}, access: 10%, readlink: 10%, readdir: 10%, list: 10%}}
+    files: {{tree: top}}
+    queue_depth: 4
+stages: {{warm_up: 0s, measure: {{at_least: 2s, at_most: 2s}}}}
 steady: none
 gates: [errors == 0]
 """
@@ -95,7 +108,12 @@ class Counts:
             target = f"url: 'nfs://127.0.0.1:{ganesha.nfs_port}/export', {TREE}, {more}"
             file, results = directory / "experiment.yaml", directory / "results.sqlite"
             text = EXPERIMENT.format(
-                target=target, files=DATA_FILES, lanes=LANES, operations=operations, seconds=seconds
+                target=target,
+                files=DATA_FILES,
+                lanes=LANES,
+                operations=operations,
+                seconds=seconds,
+                more=MORE[version],
             )
             file.write_text(text)
             run = manometer.start("run", str(file), f"--results={results}")
@@ -114,12 +132,13 @@ class Counts:
                     self.ours[procedure["procedure"].upper()] += procedure["calls"]
 
 
-def operations_of(compounds: Counter[str]) -> Counter[str]:
-    """The operations within COMPOUNDs that have these names; SEQUENCE is in all of them."""
+def operations_of(compounds: Counter[str], opened: int) -> Counter[str]:
+    """The operations within COMPOUNDs that have these names; SEQUENCE is in all of them. So many OPENs left a file open; the
+    others created one, and closed it at once."""
     expected = Counter(compounds)
     expected["GETATTR"] += compounds["LOOKUP"]
     expected["GETFH"] += compounds["LOOKUP"] + compounds["OPEN"]
-    expected["CLOSE"] += compounds["OPEN"]
+    expected["CLOSE"] += compounds["OPEN"] - opened
     expected["SAVEFH"] += compounds["RENAME"] + compounds["LINK"]
     expected["PUTFH"] += sum(compounds.values()) + compounds["RENAME"] + compounds["LINK"]
     return expected
@@ -132,9 +151,10 @@ def costs(lab: Lab, report: Report, version: str) -> None:
         report.equal("exit code 0", run.outcome.code, 0) or print(run.outcome.stdout, run.outcome.stderr)
         report.equal("nothing left", run.left, [])
     report.equal("all operations fall within the window", sum(many.done.values()), LANES * 300)
-    report.equal("every operation ran", sorted(many.done), sorted(OPERATIONS))
+    opens = [] if version == "3" else ["open", "close"]
+    report.equal("every operation ran", sorted(many.done), sorted(OPERATIONS + opens))
     calls = many.ours - few.ours
-    expected = calls if version == "3" else operations_of(calls)
+    expected = calls if version == "3" else operations_of(calls, many.done["open"] - few.done["open"])
     fewer = few.ours - many.ours
     report.equal("no procedure is called less", fewer, Counter())
     for name in sorted(expected | (many.theirs - few.theirs)):
@@ -182,4 +202,56 @@ def lookups(lab: Lab, report: Report) -> None:
                 report.equal(f"NFS {version}, {cell['name']}: READs a read", calls["read"], 1)
 
 
-SCENARIOS = {"nfs operations": version_3, "nfs 4.1 operations": version_4_1, "nfs lookups": lookups}
+def contents(export: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of last change of everything below an export."""
+    return {
+        str(path.relative_to(export)): (path.lstat().st_size, path.lstat().st_mtime_ns) for path in export.rglob("*")
+    }
+
+
+def existing_tree(lab: Lab, report: Report) -> None:
+    """A tree that exists is read in every way, and no call that could change it reaches the server."""
+    for version in ("3", "4.1"):
+        with ExitStack() as stack:
+            directory = stack.enter_context(lab.directory())
+            place = Place(directory)
+            ganesha = Ganesha(place, free_port(), free_port(), statistics=True)
+            stack.callback(ganesha.stop)
+            manometer = Manometer(lab.manometer, place)
+            for number in range(60):
+                parent = ganesha.export / f"top/{number % 5}/{number % 3}"
+                parent.mkdir(parents=True, exist_ok=True)
+                (parent / f"file {number}").write_bytes(bytes(1000 * number))
+                (parent / f"link {number}").symlink_to("/nowhere")
+            before = contents(ganesha.export)
+            more = f"mount_port: {ganesha.mount_port}" if version == "3" else "version: '4.1'"
+            opens = "stat: 30%" if version == "3" else "stat: 10%, open: 10%, close: 10%"
+            file, results = directory / "experiment.yaml", directory / "results.sqlite"
+            file.write_text(
+                EXISTING.format(target=f"url: 'nfs://127.0.0.1:{ganesha.nfs_port}/export', {more}", opens=opens)
+            )
+            outcome = manometer.start("run", str(file), f"--results={results}").finish()
+            report.equal("exit code 0", outcome.code, 0) or print(outcome.stdout, outcome.stderr)
+            exported = manometer.start("export", "last", "--output=json", f"--results={results}").finish()
+            done = Counter({
+                op["op"]: op["ok"] for op in json.loads(exported.stdout)["cells"][0]["result"]["ops"]
+            })
+            wanted = ["access", "list", "read", "read-file", "readdir", "readlink", "stat"]
+            if version != "3":
+                wanted += ["close", "open"]
+            report.equal(f"NFS {version}: every operation ran", sorted(done), sorted(wanted))
+            report.equal(f"NFS {version}: the tree is as it was", contents(ganesha.export), before)
+            counted = ganesha.statistics(version)
+            changing = {"WRITE", "CREATE", "MKDIR", "SYMLINK", "REMOVE", "RMDIR", "RENAME", "LINK", "SETATTR", "COMMIT"}
+            changed = {name: count for name, count in counted.items() if name in changing and count}
+            report.equal(f"NFS {version}: no call that changes anything", changed, {})
+            report.equal(f"NFS {version}: what was opened is closed", counted["OPEN"], counted["CLOSE"])
+            report.check(f"NFS {version}: files were opened", version == "3" or counted["OPEN"] >= done["open"], counted)
+
+
+SCENARIOS = {
+    "nfs existing tree": existing_tree,
+    "nfs operations": version_3,
+    "nfs 4.1 operations": version_4_1,
+    "nfs lookups": lookups,
+}

@@ -95,7 +95,7 @@ pub fn read(line: &fio::Arguments) -> Result<Jobs, CommandError> {
 
 /// Whether a job's load changes existing data.
 fn changes(cell: &Cell) -> bool {
-    cell.workload.does(OpKind::changes_data)
+    cell.workload.changes_data()
 }
 
 /// The bytes of a file or of standard input; or why they cannot be read.

@@ -149,6 +149,8 @@ fn cells(plan: &Plan, width: usize) -> String {
 fn data_set(set: &DataSetFigures) -> String {
     let device = targets::kind_of(&set.url).is_some_and(|kind| kind.device);
     let what = match (set.objects, set.item_bytes) {
+        // What a tree holds is known once it is walked.
+        (_, 0) if set.names.is_some() && set.items == 0 => "files as they are".to_owned(),
         (_, 0) if set.names.is_some() => format!("{} in full size", count(set.items as usize, "file")),
         (_, 0) if !device && set.items > 1 => count(set.items as usize, "file"),
         (_, 0) => "the whole device".to_owned(),

@@ -3,7 +3,8 @@
 use metrics::{CallKind, ErrorKind};
 use reactor::{Directory, File, FileOptions};
 
-use super::operation::{Fault, refused, take_buffer};
+use super::config::Place;
+use super::operation::{Fault, refused, take_buffer, take_name};
 use super::session::{FileSession, Opened};
 use super::steps::step;
 use crate::{Done, Op};
@@ -15,7 +16,7 @@ const RECORD_LENGTH_AT: usize = 16;
 /// Where its name begins.
 const ENTRY_NAME_AT: usize = 19;
 
-/// Lists our directory, or the lane's next leaf of the tree.
+/// Lists our directory, or the lane's next leaf of the tree, or a directory of a tree that exists.
 pub(super) async fn list(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let start_ns = session.reactor.now();
     let Opened::Directory { directory, .. } = &session.opened else {
@@ -27,6 +28,12 @@ pub(super) async fn list(session: &FileSession, op: &Op) -> Result<Done, Fault> 
 }
 
 async fn open(session: &FileSession, op: &Op, directory: &Directory) -> Result<File, Fault> {
+    if let Place::Named(_) = session.config.place {
+        let opening = directory.open_file(take_name(session, op)?, FileOptions::default());
+        let (listing, name) = step(session, op, CallKind::SysOpen, opening).await;
+        session.lanes[op.lane as usize].name.set(Some(name));
+        return listing.map_err(|e| refused(session, op, &e));
+    }
     let tree = &session.config.tree;
     if tree.is_flat() {
         let opened = step(session, op, CallKind::SysOpen, directory.open_listing()).await;

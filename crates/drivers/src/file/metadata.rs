@@ -38,6 +38,11 @@ fn take_names(session: &FileSession, op: &Op) -> Result<Buffer, Fault> {
     Ok(names)
 }
 
+/// Whether the load may write its files: those of the user's may be only read.
+fn may_write(session: &FileSession) -> bool {
+    !matches!(&session.config.place, Place::Named(named) if !named.write)
+}
+
 /// Writes the second name: the path of a file, after a prefix.
 fn put_second(names: &mut Buffer, prefix: &[u8], tree: &DirectoryTree, object: u64) {
     let at = SECOND_NAME_AT + prefix.len();
@@ -61,7 +66,8 @@ async fn single<T>(
 
 pub(super) async fn access(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    single(session, op, CallKind::SysAccess, directory.access(take_name(session, op)?)).await
+    let asking = directory.access(take_name(session, op)?, may_write(session));
+    single(session, op, CallKind::SysAccess, asking).await
 }
 
 /// Sets the permissions of new files, so that a file stays readable and writable; in a pass, those that it names.
@@ -124,10 +130,10 @@ pub(super) async fn rmdir(session: &FileSession, op: &Op) -> Result<Done, Fault>
     single(session, op, CallKind::SysRmdir, directory.remove_directory(take_name(session, op)?)).await
 }
 
-/// Opens the file for reading and writing. The lane keeps the descriptor until it closes it or opens another file.
+/// Opens the file for reading, and for writing unless it is one of the user's that is only read. The lane keeps the descriptor until it closes it or opens another file.
 pub(super) async fn open(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (directory, _) = directory(session)?;
-    let options = FileOptions { write: true, ..options(session) };
+    let options = FileOptions { write: may_write(session), ..options(session) };
     let opening = directory.open_descriptor(take_name(session, op)?, options);
     let (opened, name) = step(session, op, CallKind::SysOpen, opening).await;
     let lane = &session.lanes[op.lane as usize];

@@ -39,6 +39,7 @@ mod session;
 pub(crate) mod signatures;
 mod steps;
 mod tree_files;
+mod walk;
 mod xattr;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,6 +55,7 @@ pub use self::manage::drop_caches;
 pub use self::named::{Hint, NamedFiles};
 pub use self::session::FileSession;
 pub use self::tree_files::{MAX_TREE_ATTRIBUTES, TreeFiles};
+pub use self::walk::walk_tree;
 use crate::{Driver, DriverError, WorkerContext};
 
 /// A directory of files, or a device.

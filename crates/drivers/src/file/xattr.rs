@@ -24,7 +24,8 @@ const VALUE_LEN: usize = 2 * NAME_LEN;
 
 /// The operation's file, and the lane's buffer.
 async fn file_and_name(session: &FileSession, op: &Op) -> Result<(File, Buffer), Fault> {
-    if !matches!(session.config.place, Place::Directory(_)) {
+    let of_tree = matches!(&session.config.place, Place::Named(named) if named.names.are_found());
+    if !of_tree && !matches!(session.config.place, Place::Directory(_)) {
         return Err(Fault::new(ErrorKind::Rejected, "only files with numbers have attributes"));
     }
     let file = match opened(session, op, false) {
@@ -51,12 +52,15 @@ pub(super) async fn set(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     Ok(DONE)
 }
 
-/// Succeeds if the attribute is not set yet, or names the object.
+/// Succeeds if the attribute is not set yet, or names the object. In a tree that exists it is nobody's.
 pub(super) async fn get(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let (file, buffer) = file_and_name(session, op).await?;
     let reading = file.xattr(ATTRIBUTE, buffer);
     let (read, value) = step(session, op, CallKind::SysGetxattr, reading).await;
-    let ours = read.as_ref().is_ok_and(|len| *len == VALUE_LEN && value[..NAME_LEN] == name_of(op.content()));
+    let of_tree = !matches!(session.config.place, Place::Directory(_));
+    let ours = read
+        .as_ref()
+        .is_ok_and(|len| of_tree || *len == VALUE_LEN && value[..NAME_LEN] == name_of(op.content()));
     give_back(session, op, value);
     match read {
         Ok(_) if ours => Ok(DONE),

@@ -4,14 +4,17 @@
 //! procedure it waits for ([`Expect`]) and can hold any procedure's reply ([`Reply`]); only here are these tied to the
 //! types.
 
+use metrics::CallKind;
 use wire::nfs3::{
     AccessArgs, CommitArgs, CreateArgs, DirArgs, FileHandle, LinkArgs, MkdirArgs, Procedure, ReadArgs,
     ReaddirArgs, ReaddirplusArgs, RenameArgs, SetattrArgs, Stability, SymlinkArgs, Verifier, WriteHead,
 };
 use wire::xdr::Encode;
 
+use super::config::NfsVersion;
+use super::procedures::rpc_kind;
 use super::slots::Piece;
-use super::v41::{self, CompoundWriter};
+use super::v41::{self, CompoundWriter, OpenFile, OpenRequest};
 
 /// A procedure that operations call.
 pub(super) trait Call: Copy {
@@ -19,8 +22,14 @@ pub(super) trait Call: Copy {
     type Arguments<'a>: Encode;
     /// The relevant part of a success.
     type Reply;
-    /// Procedure number on the wire.
+    /// Procedure number on the wire; NULL for a call that only version 4.1 has.
     const PROCEDURE: Procedure;
+
+    /// The name under which it is counted.
+    #[inline]
+    fn kind(version: NfsVersion) -> CallKind {
+        rpc_kind(version, Self::PROCEDURE)
+    }
 
     /// What its slot waits for.
     fn expect(self) -> Expect;
@@ -53,6 +62,10 @@ pub(super) enum Expect {
     Readlink,
     Mkdir,
     Rmdir,
+    /// OPEN of an existing file, in version 4.1.
+    Open,
+    /// CLOSE, in version 4.1.
+    Close,
     /// SEQUENCE alone, in version 4.1.
     Renew,
 }
@@ -78,6 +91,8 @@ pub(super) enum Reply {
     Readlink(()),
     Mkdir(()),
     Rmdir(()),
+    Open(OpenFile),
+    Close(()),
     Renew(()),
 }
 
@@ -187,3 +202,55 @@ call!(Symlink as symlink, SymlinkArgs<'a> => ());
 call!(Readlink as readlink, FileHandle => ());
 call!(Mkdir as mkdir, MkdirArgs<'a> => ());
 call!(Rmdir as remove, DirArgs<'a> => ());
+
+/// Opens an existing file, which stays open. Only version 4.1 has it.
+#[derive(Clone, Copy)]
+pub(super) struct Open;
+
+impl Call for Open {
+    type Arguments<'a> = OpenRequest<'a>;
+    type Reply = OpenFile;
+    const PROCEDURE: Procedure = Procedure::Null;
+
+    fn kind(_: NfsVersion) -> CallKind {
+        CallKind::Open
+    }
+
+    fn expect(self) -> Expect {
+        Expect::Open
+    }
+
+    fn compound(arguments: &OpenRequest<'_>, to: &mut CompoundWriter<'_>) {
+        v41::open_file(arguments, to);
+    }
+
+    fn reply(any: Reply) -> Option<OpenFile> {
+        if let Reply::Open(open) = any { Some(open) } else { None }
+    }
+}
+
+/// Closes an open file. Only version 4.1 has it.
+#[derive(Clone, Copy)]
+pub(super) struct Close;
+
+impl Call for Close {
+    type Arguments<'a> = OpenFile;
+    type Reply = ();
+    const PROCEDURE: Procedure = Procedure::Null;
+
+    fn kind(_: NfsVersion) -> CallKind {
+        CallKind::Close
+    }
+
+    fn expect(self) -> Expect {
+        Expect::Close
+    }
+
+    fn compound(open: &OpenFile, to: &mut CompoundWriter<'_>) {
+        v41::close_file(open, to);
+    }
+
+    fn reply(any: Reply) -> Option<()> {
+        if let Reply::Close(reply) = any { Some(reply) } else { None }
+    }
+}

@@ -6,6 +6,7 @@ use wire::nfs3::{FileHandle, Procedure, ReaddirArgs, ReaddirplusArgs, Verifier};
 
 use super::calls::{Listed, Readdir, Readdirplus};
 use super::connection::LISTING_BYTES;
+use super::lane::LanePath;
 use super::operation::{Fault, Operation};
 use super::procedures::rpc_kind;
 
@@ -36,6 +37,20 @@ impl Operation<'_> {
         .await
     }
 
+    /// The directory to list: the lane's next leaf, or one of a tree that exists.
+    async fn listed_directory(&mut self) -> Result<FileHandle, Fault> {
+        let session = self.session;
+        let lane = &session.lanes[self.op.lane as usize];
+        if let Some(named) = &session.named {
+            let mut path = LanePath::take(&lane.path);
+            named.write_path(self.op.object, &mut path.text);
+            return self.directory(&path.text).await;
+        }
+        let leaf = lane.leaf.get();
+        lane.leaf.set((leaf + 1) % session.leaves.tree.leaves());
+        self.leaf(leaf).await
+    }
+
     async fn pages(
         &mut self,
         procedure: Procedure,
@@ -43,9 +58,7 @@ impl Operation<'_> {
     ) -> Result<(), Fault> {
         let start_ns = self.session.reactor.now();
         let lane = &self.session.lanes[self.op.lane as usize];
-        let leaf = lane.leaf.get();
-        lane.leaf.set((leaf + 1) % self.session.leaves.tree.leaves());
-        let directory = self.leaf(leaf).await?;
+        let directory = self.listed_directory().await?;
         let mut from = From::default();
         let mut first = true;
         loop {
@@ -61,7 +74,7 @@ impl Operation<'_> {
             if entries == 0 || cookie == from.cookie {
                 let text =
                     "the server returns a page that leads no further, and not the end of the directory";
-                return Err(self.fault(procedure, ErrorKind::Protocol, text.to_owned()));
+                return Err(self.fault(kind, ErrorKind::Protocol, text.to_owned()));
             }
             from = From { cookie, verifier };
         }

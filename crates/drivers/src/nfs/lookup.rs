@@ -45,7 +45,7 @@ impl<'a> Operation<'a> {
     }
 
     /// A directory below the export's root, by its path.
-    async fn directory(&mut self, path: &str) -> Result<FileHandle, Fault> {
+    pub(super) async fn directory(&mut self, path: &str) -> Result<FileHandle, Fault> {
         let session = self.session;
         if path.is_empty() {
             return Ok(session.directory);

@@ -30,7 +30,8 @@ fn write_target(tree: &DirectoryTree, object: u64, buffer: &mut [u8; MAX_TARGET_
 
 impl Operation<'_> {
     pub(super) async fn access(&mut self) -> Result<(), Fault> {
-        let arguments = AccessArgs { file: self.open().await?.file, access: READ_AND_WRITE };
+        let access = if self.session.may_write() { READ_AND_WRITE } else { AccessArgs::READ };
+        let arguments = AccessArgs { file: self.open().await?.file, access };
         self.call(Access, &arguments).await
     }
 
@@ -118,7 +119,7 @@ impl Operation<'_> {
 
     /// Makes a call that a server without memory of its replies may execute twice: if it was transmitted more than
     /// once and ends with `done`, an earlier transmission succeeded.
-    async fn once<C: Call<Reply = ()>>(
+    pub(super) async fn once<C: Call<Reply = ()>>(
         &mut self,
         call: C,
         arguments: &C::Arguments<'_>,

@@ -35,6 +35,7 @@ mod metadata;
 mod mounting;
 mod named;
 mod named_files;
+mod opening;
 mod operation;
 mod procedures;
 mod receive;
@@ -46,6 +47,7 @@ mod transfer;
 mod transmit;
 mod tree;
 mod v41;
+mod walk;
 
 pub use config::{Lookup, NfsAddress, NfsConfig, NfsVersion};
 pub use look::ExportLook;

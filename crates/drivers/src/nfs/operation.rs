@@ -1,15 +1,12 @@
 //! The operations, each as a sequence of calls.
 
-use metrics::{ErrorKind, ProcedureStats};
-use wire::nfs3::{
-    CommitArgs, CreateArgs, CreateHow, DirArgs, FileHandle, Name, Procedure, SetAttributes, Status,
-};
+use metrics::{CallKind, ErrorKind, ProcedureStats};
+use wire::nfs3::{CommitArgs, CreateArgs, CreateHow, DirArgs, FileHandle, Name, SetAttributes, Status};
 
 use super::calls::{Call, Commit, Create, Getattr, Read, Remove, Write};
 use super::connection::Connection;
 use super::errors::{advice, kind_of};
 use super::later::asks_for_later;
-use super::procedures::rpc_kind;
 use super::session::NfsSession;
 use super::slots::Answer;
 use super::ticket::{Ended, Ticket};
@@ -20,7 +17,7 @@ use crate::{Done, Op, OpError};
 
 /// Why a call failed.
 pub(super) struct Fault {
-    procedure: Procedure,
+    call: CallKind,
     kind: ErrorKind,
     pub(super) status: Option<Status>,
     /// The call was sent more than once, so its own first execution may have caused the error.
@@ -71,18 +68,18 @@ impl<'a> Operation<'a> {
     #[cold]
     fn error(self, fault: Fault) -> OpError {
         let Op { object, offset, len, .. } = self.op;
-        let range = match fault.procedure {
-            Procedure::Read | Procedure::Write => format!(" of {len} bytes at {offset}"),
+        let range = match fault.call {
+            CallKind::Read | CallKind::Write => format!(" of {len} bytes at {offset}"),
             _ => String::new(),
         };
-        let file = match fault.procedure {
-            Procedure::Readdir | Procedure::Readdirplus => String::new(),
+        let file = match fault.call {
+            CallKind::Readdir | CallKind::Readdirplus if self.session.named.is_none() => String::new(),
             _ => match &self.session.named {
                 Some(named) => format!("/{}", named.path(*object)),
                 None => format!("/{}", self.session.leaves.tree.path_of(*object).display()),
             },
         };
-        let name = rpc_kind(self.session.version, fault.procedure).name();
+        let name = fault.call.name();
         let detail = format!("{name}{range}, {}{file}: {}", self.session.label, fault.text);
         OpError { retries: self.done.retries, rpcs: self.done.rpcs, ..OpError::new(fault.kind, detail) }
     }
@@ -125,7 +122,8 @@ impl<'a> Operation<'a> {
                 Answer::Status(status) => Some(status),
                 _ => None,
             };
-            self.note_call(C::PROCEDURE, &ended);
+            let call = C::kind(self.session.version);
+            self.note_call(call, &ended);
             self.done.rpcs += ended.sends;
             self.done.retries += ended.sends.saturating_sub(1);
             let (kind, text) = match ended.answer {
@@ -143,18 +141,16 @@ impl<'a> Operation<'a> {
                 self.session.directories.forget();
                 self.session.leaves.forget();
             }
-            let procedure = C::PROCEDURE;
-            return Err(Fault { procedure, kind, status, repeated: ended.sends > 1, text });
+            return Err(Fault { call, kind, status, repeated: ended.sends > 1, text });
         }
     }
 
     /// Counts a call for the operation.
     #[inline]
-    fn note_call(&self, procedure: Procedure, ended: &Ended) {
+    fn note_call(&self, call: CallKind, ended: &Ended) {
         let mut procedures = self.session.lanes[self.op.lane as usize].procedures.borrow_mut();
         let latency_ns = matches!(ended.answer, Answer::Reply(_)).then_some(ended.latency_ns);
-        ProcedureStats::entry(&mut procedures, rpc_kind(self.session.version, procedure))
-            .count(ended.sends, latency_ns);
+        ProcedureStats::entry(&mut procedures, call).count(ended.sends, latency_ns);
     }
 
     /// Drops the operation's file from the handle cache.
@@ -285,7 +281,7 @@ impl<'a> Operation<'a> {
         }
         let text = "the write verifier changed: the server lost its memory (a restart or a failover) between \
                     WRITE and COMMIT, and data that it had acknowledged may be lost";
-        Err(self.fault(Procedure::Commit, ErrorKind::VerifierChanged, text.into()))
+        Err(self.fault(CallKind::Commit, ErrorKind::VerifierChanged, text.into()))
     }
 
     pub(super) async fn stat(&mut self) -> Result<(), Fault> {
@@ -314,7 +310,7 @@ impl<'a> Operation<'a> {
         }
     }
 
-    pub(super) fn fault(&self, procedure: Procedure, kind: ErrorKind, text: String) -> Fault {
-        Fault { procedure, kind, status: None, repeated: false, text: text.into() }
+    pub(super) fn fault(&self, call: CallKind, kind: ErrorKind, text: String) -> Fault {
+        Fault { call, kind, status: None, repeated: false, text: text.into() }
     }
 }

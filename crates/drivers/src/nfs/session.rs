@@ -19,7 +19,7 @@ use super::handles::Handles;
 use super::leaves::Leaves;
 use super::named::{Directories, ExportFiles};
 use super::operation::Operation;
-use super::v41::{self, Renewal, SessionSlots};
+use super::v41::{self, OpenFile, Renewal, SessionSlots};
 use crate::deadlines::{Deadlines, Watching};
 use crate::reconnecting::Served;
 use crate::tree::DirectoryTree;
@@ -69,6 +69,8 @@ pub(super) struct Lane {
     pub(super) path: Cell<String>,
     /// A block that arrives by several READs and is verified as a whole.
     pub(super) block: RefCell<Vec<u8>>,
+    /// What it has opened and not closed yet, with version 4.1.
+    pub(super) open: Cell<Option<OpenFile>>,
     /// The RPCs of its last operation.
     pub(super) procedures: RefCell<Vec<ProcedureStats>>,
 }
@@ -186,6 +188,11 @@ impl NfsSession {
         })
     }
 
+    /// Whether the load may write its files: those of a tree that exists are only read.
+    pub(super) fn may_write(&self) -> bool {
+        self.named.as_ref().is_none_or(|named| !named.names.are_found())
+    }
+
     /// Uses this directory instead of ours and its tree from here on. Nothing may be in flight.
     pub(super) fn enter(&mut self, directory: FileHandle) {
         (self.directory, self.walk, self.leaves) = (directory, None, Leaves::new(DirectoryTree::default()));
@@ -213,7 +220,7 @@ impl Drop for NfsSession {
         if let Some(session) =
             self.connections.first().and_then(|served| served.connection.settings.session.clone())
         {
-            session.leave();
+            session.leave(self.lanes.iter().filter_map(|lane| lane.open.take()).collect());
         }
     }
 }
@@ -246,6 +253,12 @@ impl Session for NfsSession {
             OpKind::Readlink => operation.readlink().await,
             OpKind::Mkdir => operation.mkdir().await,
             OpKind::Rmdir => operation.rmdir().await,
+            OpKind::Open | OpKind::Close if self.version == NfsVersion::V3 => {
+                let text = format!("NFS version 3 has no operation \"{}\"", op.kind);
+                return Err(OpError::new(ErrorKind::Rejected, text));
+            }
+            OpKind::Open => operation.open_named().await,
+            OpKind::Close => operation.close().await,
             OpKind::Put
             | OpKind::Get
             | OpKind::Delete
@@ -256,9 +269,7 @@ impl Session for NfsSession {
             | OpKind::BatchDelete
             | OpKind::ListPrefixes
             | OpKind::Setxattr
-            | OpKind::Getxattr
-            | OpKind::Open
-            | OpKind::Close => {
+            | OpKind::Getxattr => {
                 let text = format!("NFS has no operation \"{}\"", op.kind);
                 return Err(OpError::new(ErrorKind::Rejected, text));
             }

@@ -1,7 +1,7 @@
 //! READ and WRITE of an operation's range, in as many calls as the server's limits require.
 
-use metrics::ErrorKind;
-use wire::nfs3::{FileHandle, Procedure, ReadArgs, Stability, WriteHead};
+use metrics::{CallKind, ErrorKind};
+use wire::nfs3::{FileHandle, ReadArgs, Stability, WriteHead};
 
 use super::calls::{Call, Came, Read, Write, Written};
 use super::operation::{Fault, Operation};
@@ -132,7 +132,7 @@ impl<'a> Operation<'a> {
 
     fn judge_block(&self, data: &[u8]) -> Result<(), Fault> {
         self.connection.settings.payload.verify_op(self.op, 0, data).map_err(|text| {
-            self.fault(Procedure::Read, ErrorKind::Corrupt, format!("not what was written: {text}"))
+            self.fault(CallKind::Read, ErrorKind::Corrupt, format!("not what was written: {text}"))
         })
     }
 }
@@ -197,12 +197,12 @@ impl Mover for Write {
         // A server may write less than it was given (RFC 1813, 3.3.7), but neither more nor nothing.
         if bytes > piece.len || (bytes == 0 && piece.len > 0) {
             let text = format!("the server wrote {bytes} of {} bytes at offset {}", piece.len, piece.offset);
-            return Err(operation.fault(Procedure::Write, ErrorKind::Length, text));
+            return Err(operation.fault(CallKind::Write, ErrorKind::Length, text));
         }
         if committed == Stability::Unstable {
             if operation.session.stable {
                 let text = "the server answers UNSTABLE although FILE_SYNC was asked for".into();
-                return Err(operation.fault(Procedure::Write, ErrorKind::Protocol, text));
+                return Err(operation.fault(CallKind::Write, ErrorKind::Protocol, text));
             }
             operation.session.handles.borrow_mut().wrote(operation.op.object, verifier);
         }

@@ -23,4 +23,5 @@ mod sums;
 mod support;
 mod v41;
 mod v41_names;
+mod v41_opens;
 mod v41_recovery;

@@ -1,5 +1,7 @@
 //! The files of the scripted server of NFSv4.1.
 
+use std::collections::BTreeMap;
+
 use wire::nfs3::{Name, Path};
 use wire::nfs4::*;
 use wire::xdr::Encode;
@@ -48,22 +50,20 @@ pub fn run(
             assert!(open.access & OpenArgs::NO_DELEGATION != 0, "delegations are declined");
             let Claim::Name(name) = open.claim else { return Err(Nfs4Status::NOTSUPP) };
             let found = find(state, *current, &name);
-            if let (Some(_), OpenHow::Create(OpenCreate::Guarded(_))) = (found, open.how) {
-                return Err(Nfs4Status::EXIST);
-            }
-            *current = found.unwrap_or_else(|| add(state, *current, &name, false));
+            *current = match (found, open.how) {
+                (Some(_), OpenHow::Create(OpenCreate::Guarded(_))) => return Err(Nfs4Status::EXIST),
+                (None, OpenHow::Existing) => return Err(Nfs4Status::NOENT),
+                (found, _) => found.unwrap_or_else(|| add(state, *current, &name, false)),
+            };
             OpOutcome::Open(Ok(OpenOk {
-                state: StateId { sequence: 1, other: [7; 12] },
+                state: state.opens.open(open.owner.0, *current),
                 directory: ChangeInfo::default(),
                 flags: 0,
                 set: Bitmap::EMPTY,
                 delegation: Delegation::Refused(3, false),
             }))
         }
-        OpArgument::Close(close) => {
-            assert_eq!(close.state, StateId::CURRENT);
-            OpOutcome::Close(Ok(StateId { sequence: 2, other: [7; 12] }))
-        }
+        OpArgument::Close(close) => OpOutcome::Close(Ok(state.opens.close(close.state, *current)?)),
         OpArgument::Create(wanted) => {
             if find(state, *current, &wanted.name).is_some() {
                 return Err(Nfs4Status::EXIST);
@@ -159,6 +159,56 @@ pub fn run(
     };
     outcome.encode(out);
     Ok(())
+}
+
+/// What clients have open: owner, file and number of each.
+#[derive(Default)]
+pub struct Opens {
+    all: BTreeMap<[u8; 12], (Vec<u8>, u64, u32)>,
+    last: u64,
+    /// That of the last OPEN.
+    current: Option<StateId>,
+}
+
+impl Opens {
+    /// A second open of a file by the same owner is merged with the first (RFC 8881 section 18.16.3).
+    fn open(&mut self, owner: &[u8], file: u64) -> StateId {
+        let same = self.all.iter_mut().find(|(_, open)| open.0 == owner && open.1 == file);
+        let state = match same {
+            Some((other, open)) => {
+                open.2 += 1;
+                StateId { sequence: open.2, other: *other }
+            }
+            None => {
+                self.last += 1;
+                let mut other = [7; 12];
+                other[4..].copy_from_slice(&self.last.to_be_bytes());
+                self.all.insert(other, (owner.to_vec(), file, 1));
+                StateId { sequence: 1, other }
+            }
+        };
+        self.current = Some(state);
+        state
+    }
+
+    fn close(&mut self, state: StateId, file: u64) -> Result<StateId, Nfs4Status> {
+        let state = if state == StateId::CURRENT { self.current.take().unwrap() } else { state };
+        match self.all.remove(&state.other) {
+            Some((_, of, sequence)) => {
+                assert_eq!((of, sequence), (file, state.sequence));
+                Ok(StateId { sequence: sequence + 1, other: state.other })
+            }
+            None => Err(Nfs4Status::BAD_STATEID),
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn forget(&mut self) {
+        self.all.clear();
+    }
 }
 
 fn find(state: &State, parent: u64, name: &Name<'_>) -> Option<u64> {

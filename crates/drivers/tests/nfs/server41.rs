@@ -14,6 +14,8 @@ use wire::nfs4::*;
 use wire::rpc::{CallHeader, LAST_FRAGMENT, ReplyHeader};
 use wire::xdr::{Decode, Encode, Reader};
 
+use crate::nodes41::Opens;
+
 /// What to do with a COMPOUND that has a session.
 pub enum Act {
     /// Answer it.
@@ -62,6 +64,7 @@ pub struct State {
     pub saved: u64,
     /// Parent, name, directory, content; the root is 1, the export 2.
     pub nodes: BTreeMap<u64, (u64, String, bool, Vec<u8>)>,
+    pub opens: Opens,
     counts: BTreeMap<u32, u32>,
     /// Executions of operations, retransmissions excluded.
     pub executed: BTreeMap<u32, u32>,
@@ -120,6 +123,7 @@ impl Server41 {
     pub fn expire(&self) {
         let mut state = self.state();
         (state.session, state.client) = (None, 0);
+        state.opens.forget();
     }
 
     /// Whether no client or a session is left.
@@ -185,7 +189,10 @@ fn compound(state: &mut State, script: &Script, from: &mut Reader<'_>) -> Option
     let act = script(&Seen { last, number: *count - 1 });
     if let Act::Forget(client) = act {
         state.session = None;
-        state.client = if client { 0 } else { state.client };
+        if client {
+            state.client = 0;
+            state.opens.forget();
+        }
     }
     let refused = |status: Nfs4Status| {
         let mut out = Vec::new();
@@ -290,7 +297,7 @@ fn alone(state: &mut State, operation: &OpArgument<'_>, out: &mut Vec<u8>) -> Nf
         }
         OpArgument::DestroyClientId(client) => {
             let result = status(state.client == *client, Nfs4Status::STALE_CLIENTID)
-                .and(status(state.session.is_none(), Nfs4Status::CLIENTID_BUSY));
+                .and(status(state.session.is_none() && state.opens.count() == 0, Nfs4Status::CLIENTID_BUSY));
             if result.is_ok() {
                 state.client = 0;
             }

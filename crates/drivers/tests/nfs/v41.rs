@@ -279,7 +279,14 @@ fn the_hot_path_allocates_nothing() {
     driver.prepare(LIMIT).unwrap();
     let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let session = open(&reactor, &driver, &context(1));
-    let all = [(OpKind::Create, 0), (OpKind::Write, 4096), (OpKind::Read, 4096), (OpKind::Stat, 0)];
+    let all = [
+        (OpKind::Create, 0),
+        (OpKind::Write, 4096),
+        (OpKind::Read, 4096),
+        (OpKind::Stat, 0),
+        (OpKind::Open, 0),
+        (OpKind::Close, 0),
+    ];
     let round = |kinds: &[(OpKind, u64)]| {
         for (kind, len) in kinds {
             reactor.block_on(session.perform(&op(*kind, 0, 1, 0, *len))).unwrap();

@@ -14,7 +14,7 @@ use crate::support::{context, on_both, op, perform};
 use crate::v41::{LIMIT, driver, first, open};
 
 /// Every operation, in an order in which each finds what it needs.
-fn all() -> [Op; 27] {
+fn all() -> [Op; 29] {
     let of = |kind, object| op(kind, 0, object, 0, 0);
     [
         of(OpKind::Create, 1),
@@ -22,6 +22,8 @@ fn all() -> [Op; 27] {
         of(OpKind::Commit, 1),
         op(OpKind::Read, 0, 1, 0, 9000),
         of(OpKind::Stat, 1),
+        of(OpKind::Open, 1),
+        of(OpKind::Close, 1),
         of(OpKind::Access, 1),
         of(OpKind::Chmod, 1),
         op(OpKind::Truncate, 0, 1, 0, 5000),
@@ -75,7 +77,8 @@ fn costs(reactor: &Reactor, server: &Server41, session: &NfsSession) -> Vec<(OpK
 #[test]
 fn every_operation_is_one_compound_named_by_what_it_does() {
     use CallKind::{
-        Access, Commit, Create, Getattr, Link, Open, Read, Readdir, Readlink, Remove, Rename, Setattr, Write,
+        Access, Close, Commit, Create, Getattr, Link, Open, Read, Readdir, Readlink, Remove, Rename, Setattr,
+        Write,
     };
     on_both(|choice| {
         let server = Server41::start(8, |_| Act::Answer);
@@ -84,9 +87,9 @@ fn every_operation_is_one_compound_named_by_what_it_does() {
         let reactor = Reactor::open(choice).unwrap();
         let session = open(&reactor, &driver, &context(1));
         let names = [
-            Open, Write, Commit, Read, Getattr, Access, Setattr, Setattr, Write, Open, Open, Read, Write,
-            Setattr, Link, Rename, Create, Readlink, Create, Readdir, Readdir, Remove, Remove, Remove,
-            Remove, Remove, Remove,
+            Open, Write, Commit, Read, Getattr, Open, Close, Access, Setattr, Setattr, Write, Open, Open,
+            Read, Write, Setattr, Link, Rename, Create, Readlink, Create, Readdir, Readdir, Remove, Remove,
+            Remove, Remove, Remove, Remove,
         ];
         for ((kind, calls), name) in costs(&reactor, &server, &session).into_iter().zip(names) {
             match kind {
@@ -117,8 +120,17 @@ fn a_walk_from_the_root_looks_up_each_part_of_the_path() {
     let session = reactor.block_on(driver.connect(&reactor, &context(1))).unwrap();
     for (kind, calls) in costs(&reactor, &server, &session) {
         let lookups = match kind {
+            OpKind::Close => {
+                assert_eq!(calls, [(CallKind::Close, 1)]);
+                continue;
+            }
             OpKind::Link => 3,
-            OpKind::Create | OpKind::Rename | OpKind::Symlink | OpKind::Mkdir | OpKind::Rmdir => 1,
+            OpKind::Open
+            | OpKind::Create
+            | OpKind::Rename
+            | OpKind::Symlink
+            | OpKind::Mkdir
+            | OpKind::Rmdir => 1,
             OpKind::List | OpKind::Readdir | OpKind::Remove | OpKind::WriteFile => 1,
             _ => 2,
         };

@@ -19,7 +19,7 @@ use crate::data_set::Place;
 use log::Log;
 pub(super) use pause::PausingMixer;
 pub(super) use plan::MixDraws;
-use plan::{Role, field_of};
+use plan::{Role, field_of, field_of_entries};
 use stream::Stream;
 
 /// Number of draws that may hit uncertain content before a verified read gives way to a write.
@@ -65,6 +65,10 @@ enum Aim {
     Own,
     /// The last file written, otherwise a picked one.
     Commit(Picker),
+    /// What the lane has open, otherwise a picked file of a tree that exists.
+    Open(Picker),
+    /// Other entries of such a tree, numbered from this one on.
+    Entries(u64, Picker),
 }
 
 impl<'a> Mixer<'a> {
@@ -86,6 +90,16 @@ impl<'a> Mixer<'a> {
                 Role::Book => Aim::Book,
                 Role::Own => Aim::Own,
                 Role::Commit => Aim::Commit(picker(&plan.items, plan.item_bytes())),
+                Role::Open => Aim::Open(picker(&plan.items, plan.item_bytes())),
+                Role::Links | Role::Directories => {
+                    let entries = match (role, plan.mix.data_set.tree()) {
+                        (Role::Links, Some(beside)) => beside.links.clone(),
+                        (_, Some(beside)) => beside.directories.clone(),
+                        (_, None) => 0..0,
+                    };
+                    let field = field_of_entries(&plan, entries.end - entries.start, number, lanes, salt);
+                    Aim::Entries(entries.start, Picker::new(&plan.mix.access, &field))
+                }
             }
         };
         let aims = plan.ops.iter().zip(0..).map(|(op, salt)| aim(&op.role, salt)).collect();
@@ -169,6 +183,16 @@ impl<'a> Mixer<'a> {
             }
             Aim::Book => self.next_of_book(),
             Aim::Own => Some(self.own(kind)),
+            Aim::Open(picker) => Some(match self.opened {
+                Some(object) => Op::new(OpKind::Close, self.lane, object),
+                None => {
+                    let object = plan.items.place(picker.next(&mut self.random)).object;
+                    Op::new(OpKind::Open, self.lane, object)
+                }
+            }),
+            Aim::Entries(first, picker) => {
+                Some(Op::new(kind, self.lane, *first + picker.next(&mut self.random)))
+            }
             Aim::Commit(picker) => {
                 let item = picker.next(&mut self.random);
                 match self.log.due(1) {
@@ -255,6 +279,9 @@ impl<'a> Mixer<'a> {
                 self.finished_own(op, error)
             }
             OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Mkdir | OpKind::Copy => {
+                if op.kind == OpKind::Rename && error.is_none() && self.opened == Some(op.object) {
+                    self.opened = Some(op.other);
+                }
                 self.finished_own(op, error);
             }
             OpKind::WriteFile => {

@@ -1,5 +1,7 @@
 //! The reference tables of docs/experiment-reference.md, generated from the tables that the reader uses.
 
+use metrics::OpKind;
+
 use super::*;
 use crate::kind::TargetKind;
 use crate::option::OptionKind;
@@ -101,7 +103,11 @@ fn options(kinds: &[&'static TargetKind]) -> String {
 fn ops(kinds: &[&'static TargetKind]) -> String {
     let mut out = String::from("### Operations of targets\n\n| kind | URL | operations |\n|---|---|---|\n");
     for kind in kinds {
-        let ops: Vec<_> = kind.ops.iter().map(|op| op.name()).collect();
+        let name = |op: &OpKind| match kind.op_needs.iter().find(|need| need.op == *op) {
+            Some(need) => format!("{op} (with {}: \"{}\")", need.option, need.value),
+            None => op.name().to_owned(),
+        };
+        let ops: Vec<_> = kind.ops.iter().map(name).collect();
         out.push_str(&format!("| {} | `{}` | {} |\n", kind.scheme, kind.example, ops.join(", ")));
     }
     out.push('\n');

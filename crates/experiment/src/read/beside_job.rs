@@ -46,7 +46,14 @@ pub(super) fn put_in(fields: &Fields<'_>, job: &mut Job, cache: Option<CacheCont
         put_access(fields, job)?;
     }
     if given("files") {
-        let Files { count, names } = user_files::files(fields)?;
+        let Files { count, names, tree } = user_files::files(fields)?;
+        if tree.is_some() {
+            fields.fault(
+                "files",
+                "a job names its files, and does not walk a tree",
+                "remove job, or name the files",
+            );
+        }
         if names.is_some() && said(&["files", "names"]) {
             let text = "names of files stand in the job, too: files.names";
             fields.fault("files", text, "give them in one of the two places");

@@ -4,8 +4,6 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 
-use metrics::OpKind;
-
 use super::target::option;
 use super::url::check_url;
 use crate::fleet::{BRACES, Fleet, Piece, Sharing, escape_braces, fill_in, pieces};
@@ -200,7 +198,7 @@ impl<'f> Hosts<'f> {
         if fleet.sharing == Sharing::Own {
             // A job's hosts all use the files that it names; reading one device is no harm.
             let one_device = kind.device && kind.remote && !cell.target.url.contains('{');
-            let harmless = cell.workload.stream().is_some() && !cell.workload.does(OpKind::changes_data);
+            let harmless = cell.workload.stream().is_some() && !cell.workload.changes_data();
             let hosts = cell.agents.or_else(|| fleet.count());
             if one_device && !harmless && hosts != Some(1) {
                 fields.fault(
@@ -215,14 +213,14 @@ impl<'f> Hosts<'f> {
                 format!("hosts cannot share a block device as sharing: {word} says"),
                 "write sharing: own, with a device of each host; several hosts share files or objects",
             );
-        } else if cell.workload.does(OpKind::makes_or_removes) {
+        } else if cell.workload.makes_or_removes() {
             fields.fault(
                 "ops",
                 format!("hosts that create or remove files cannot share a place, as sharing: {word} says"),
                 "write sharing: own",
             );
         } else if fleet.sharing == Sharing::Common
-            && cell.workload.does(OpKind::changes_data)
+            && cell.workload.changes_data()
             && (cell.workload.verifies() || cell.stages.verify)
         {
             fields.fault(

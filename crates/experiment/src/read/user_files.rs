@@ -1,24 +1,32 @@
-//! The key `files`: a number, or files with names that the user gives.
+//! The key `files`: a number, files with names that the user gives, or a tree that exists.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
 use content::FileNames;
-use metrics::OpKind::{self, Commit, Read, Stat, Trim, Write};
+use metrics::OpKind::{
+    self, Access, Close, Commit, Getxattr, List, Open, Read, ReadFile, Readdir, Readlink, Stat, Trim, Write,
+};
 
 use crate::fleet::{Fleet, Launcher, Sharing};
 use crate::from_node;
 use crate::kind::TargetKind;
-use crate::known::FILES;
-use crate::plan::Cell;
+use crate::known::{BEYOND, FILES};
+use crate::plan::{Cell, Prepare};
 use crate::reader::{Fields, Reader};
 use crate::tree::{Node, Value};
-use crate::user_files::UserFiles;
+use crate::user_files::{ExistingTree, USUAL_ENTRIES, UserFiles};
 
 /// More files with names than this are a mistake: each is inspected before the run.
 const MOST_FILES: u64 = 1_000_000;
 /// Operations on files that exist.
 const OPS: &[OpKind] = &[Read, Write, Trim, Commit, Stat];
+/// Operations on a tree that exists, which is only read.
+const TREE_OPS: &[OpKind] = &[Read, ReadFile, Stat, Open, Close, Access, Getxattr, Readlink, Readdir, List];
+/// More entries than this would take too much memory.
+const MOST_ENTRIES: u64 = 10_000_000;
+/// What to write for a tree.
+const TREE_HINT: &str = "write a directory that exists, such as tree: projects/2024, or tree: . for all";
 /// What to write for names.
 const HINT: &str = "write names: [db1.dat, db2.dat], or names: {format: db.$filenum}";
 
@@ -27,6 +35,7 @@ const HINT: &str = "write names: [db1.dat, db2.dat], or names: {format: db.$file
 pub(super) struct Files {
     pub count: Option<u64>,
     pub names: Option<FileNames>,
+    pub tree: Option<ExistingTree>,
 }
 
 /// Reads the key; `None` if it is invalid.
@@ -44,7 +53,33 @@ pub(super) fn files(fields: &Fields<'_>) -> Option<Files> {
     given.check_keys(FILES);
     let count = given.get("count").and_then(|node| reader.integer(&node, 1, 1 << 40));
     let names = given.get("names").and_then(|node| names(reader, &node));
-    (reader.log.count() == before).then_some(Files { count, names })
+    let tree = tree(&given);
+    if tree.is_some()
+        && let Some(other) = ["count", "names"].into_iter().find(|key| given.has(key))
+    {
+        let text = "the files of a tree are those that it has: they are neither counted nor named here";
+        given.fault(other, text, format!("remove {other}; entries limits how many are used"));
+    }
+    (reader.log.count() == before).then_some(Files { count, names, tree })
+}
+
+/// A tree that exists.
+fn tree(given: &Fields<'_>) -> Option<ExistingTree> {
+    let reader = given.reader;
+    let entries = given.integer("entries", 1, MOST_ENTRIES, USUAL_ENTRIES);
+    let sample = given.choice("beyond", BEYOND, "refuse") == "sample";
+    let Some(node) = given.get("tree") else {
+        if let Some(key) = ["entries", "beyond"].into_iter().find(|key| given.has(key)) {
+            given.fault(key, format!("{key} is for a tree that exists"), "write tree, or remove it");
+        }
+        return None;
+    };
+    let path = reader.text(&node, TREE_HINT)?.to_string();
+    if path.is_empty() || Path::new(&path).components().any(|part| part == Component::ParentDir) {
+        reader.fault(&node, format!("{path:?} names no directory below the target"), TREE_HINT);
+        return None;
+    }
+    Some(ExistingTree { path, entries, sample: sample.then_some(0) })
 }
 
 fn below<'r>(fields: &Fields<'r>) -> Fields<'r> {
@@ -80,12 +115,16 @@ fn names(reader: &Reader<'_>, node: &Node) -> Option<FileNames> {
     Some(names)
 }
 
-/// The number of files of a mix, and their names if it has them; faults are reported.
-pub(super) fn of_mix(fields: &Fields<'_>, usual_files: u64) -> Option<(u64, Option<FileNames>)> {
-    let Files { count, names } = files(fields)?;
+/// The number of files of a mix, and those that the user named if it has them; faults are reported.
+pub(super) fn of_mix(fields: &Fields<'_>, usual_files: u64, seed: u64) -> Option<(u64, Option<UserFiles>)> {
+    let Files { count, names, tree } = files(fields)?;
+    if let Some(mut tree) = tree {
+        tree.sample = tree.sample.map(|_| seed);
+        return Some((0, Some(UserFiles::of_tree(tree))));
+    }
     let Some(names) = names else { return Some((count.unwrap_or(usual_files), None)) };
     let given = below(fields);
-    let FileNames { directories, listed, format } = &names;
+    let FileNames { directories, listed, format, .. } = &names;
     let listed_count = listed.len() as u64;
     let files = count.unwrap_or(listed_count.max(1));
     let fault = |key: &str, text: String, hint: &str| {
@@ -119,7 +158,7 @@ pub(super) fn of_mix(fields: &Fields<'_>, usual_files: u64) -> Option<(u64, Opti
         let text = format!("{files} files with names are more than {MOST_FILES}");
         return fault("count", text, "use fewer, or files without names");
     }
-    Some((files, Some(names)))
+    Some((files, Some(UserFiles { names, create: false, tree: None })))
 }
 
 /// Checks a complete mix that names its files.
@@ -139,7 +178,10 @@ pub(super) fn check(fields: &Fields<'_>, kind: &TargetKind, fleet: Option<&Fleet
         let text = "directory is for files without names: names start at the target's own directory";
         fields.fault("files", text, "remove the target's directory, and write it in the names");
     }
-    if let Some(op) = cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| !OPS.contains(op)) {
+    if files.tree.is_some() {
+        of_tree(fields, kind, cell);
+    } else if let Some(op) = cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| !OPS.contains(op))
+    {
         let text = format!("{op} does not go with files that have names: it is for files of the run's own");
         fields.fault("ops", text, "use read, write, trim, commit and stat, or remove names");
     }
@@ -148,11 +190,34 @@ pub(super) fn check(fields: &Fields<'_>, kind: &TargetKind, fleet: Option<&Fleet
     }
 }
 
+/// Checks a mix over a tree that exists: nothing in it may change.
+fn of_tree(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
+    let mut ops = cell.workload.ops.iter().map(|weighted| weighted.op);
+    if let Some(op) = ops.find(|op| !TREE_OPS.contains(op)) {
+        let text =
+            format!("a tree that exists is only read, and {op} is not among the operations that only read");
+        let there: Vec<_> = TREE_OPS.iter().filter(|op| kind.ops.contains(op)).map(|op| op.name()).collect();
+        let hint = format!("use {}, or files of the run's own", crate::reader::one_of(&there));
+        fields.fault("ops", text, hint);
+    } else if cell.stages.prepare != Prepare::Keep {
+        let text = "a tree that exists is used as it is: nothing is filled or created";
+        below_stages(fields, text, "remove prepare");
+    } else if cell.workload.works_on_own() {
+        fields.fault("works_on", "in a tree that exists nothing is created", "remove works_on");
+    } else if cell.workload.verifies() || cell.stages.verify {
+        let text = "what the files of a tree must hold is not known, so nothing can be compared";
+        fields.fault(if fields.has("verify") { "verify" } else { "files" }, text, "write verify: false");
+    } else if kind.page_cache && cell.target.flag(kind, "direct") && cell.workload.does(OpKind::reads) {
+        let text = "direct I/O moves multiples of 512 bytes, and the files of a tree have any size";
+        fields.fault("files", text, "write direct: false");
+    }
+}
+
 /// Which host uses which files, where that is possible.
 fn of_fleet(fields: &Fields<'_>, kind: &TargetKind, fleet: &Fleet, files: &UserFiles, cell: &Cell) {
     let one_place = kind.remote || matches!(fleet.launcher, Launcher::Local { .. });
     let differ = cell.target.url.contains('{') || files.names.format.contains("$clientuid");
-    let changes = files.create || cell.workload.does(OpKind::changes_data);
+    let changes = files.create || cell.workload.changes_data();
     match fleet.sharing {
         Sharing::Own if one_place && !differ && changes => fields.fault(
             "files",
@@ -164,7 +229,10 @@ fn of_fleet(fields: &Fields<'_>, kind: &TargetKind, fleet: &Fleet, files: &UserF
             "files that all hosts use, as sharing: common says, must exist",
             "fill them by a run on one host, then write prepare: keep; or write sharing: disjoint",
         ),
-        Sharing::Disjoint if fleet.count().is_some_and(|hosts| u64::from(hosts) > cell.workload.files()) => {
+        Sharing::Disjoint
+            if files.tree.is_none()
+                && fleet.count().is_some_and(|hosts| u64::from(hosts) > cell.workload.files()) =>
+        {
             let (files, hosts) = (cell.workload.files(), fleet.count().unwrap_or(0));
             let text = format!("sharing: disjoint divides {files} files among {hosts} hosts: some have none");
             fields.fault("files", text, "name at least one file for each host, or write sharing: common");

@@ -32,6 +32,11 @@ pub(super) fn ops(fields: &Fields<'_>) -> Option<Vec<WeightedOp>> {
                     "write ops: read, write or {read: 70%, write: 30%}, and access: random or sequential"
                         .into()
                 }
+                "readdirplus" | "ls-l" | "ls -l" => {
+                    "write list: on nfs targets it reads names with attributes (READDIRPLUS), as ls -l does; on file targets \
+                     mix list and stat"
+                        .into()
+                }
                 _ => hint(text, OpKind::ALL.iter().map(|kind| kind.name())),
             };
             reader.log.fault_with(place, format!("{text:?} is no operation"), hint, note);

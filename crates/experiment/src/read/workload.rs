@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use content::{FileNames, SizeDistribution};
+use content::SizeDistribution;
 
 use super::hosts::Hosts;
 use super::{access, placement, rate, rules, sizes, stages, study, target, think, user_files, weights};
@@ -143,7 +143,8 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
     let (target, kind) = target?;
     let (shape, stages) = (shape?, stages?);
     // What exists has its own size.
-    let whole = names && stages.prepare == Prepare::Keep && !fields.has("file_size");
+    let of_tree = shape.names.as_ref().is_some_and(|files| files.tree.is_some());
+    let whole = names && stages.prepare == Prepare::Keep && (of_tree || !fields.has("file_size"));
     let mix = MixLoad {
         access: access?,
         block_sizes: block_sizes?,
@@ -153,7 +154,10 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
         files: shape.files,
         file_bytes: if whole { 0 } else { shape.file_bytes },
         sizes: shape.sizes,
-        user_files: shape.names.map(|names| UserFiles { names, create: stages.prepare != Prepare::Keep }),
+        user_files: shape.names.map(|files| UserFiles {
+            create: files.tree.is_none() && stages.prepare != Prepare::Keep,
+            ..files
+        }),
         compressible,
         dedupe,
         verify,
@@ -238,7 +242,7 @@ struct Shape {
     files: u64,
     file_bytes: u64,
     sizes: Option<SizeDistribution>,
-    names: Option<FileNames>,
+    names: Option<UserFiles>,
     default_block: u64,
 }
 
@@ -263,7 +267,7 @@ impl Shape {
         let default_count = if objects { 64 } else { 1 };
         let (files, names) = match objects {
             true => (fields.integer(count_key, 1, 1 << 40, default_count), None),
-            false => user_files::of_mix(fields, kind.usual_files).unwrap_or((1, None)),
+            false => user_files::of_mix(fields, kind.usual_files, seed).unwrap_or((1, None)),
         };
         let device = kind.device;
         if device && files != 1 && names.is_none() {
@@ -285,7 +289,10 @@ impl Shape {
             (None, Some(Node { value: Value::Map(_), .. })) => default_size.max(1),
             (None, _) => fields.size(size_key, default_size),
         };
-        if sizes.is_some() && (device || names.is_some()) {
+        let of_tree = names.as_ref().is_some_and(|files| files.tree.is_some());
+        if of_tree && fields.own(size_key) {
+            fields.fault(size_key, "the files of a tree have the sizes that they have", "remove it");
+        } else if sizes.is_some() && (device || names.is_some()) {
             let what = if device { "a block device" } else { "a file with a name" };
             fields.fault(size_key, format!("{what} has one size"), "write one size such as 1GiB");
         }

@@ -66,9 +66,9 @@ fn file_names(asked: &Asked<'_>) -> FileNames {
     }
     let format = asked.text("filename_format").unwrap_or_default().to_owned();
     if listed.is_empty() {
-        FileNames { directories, listed, format }
+        FileNames { directories, listed, format, found: None }
     } else {
-        FileNames { directories: Vec::new(), listed, format: String::new() }
+        FileNames { listed, ..FileNames::default() }
     }
 }
 

@@ -89,9 +89,10 @@ impl Directory {
         given_back(by_thread(&self.inner, self.held(name), call).await)
     }
 
-    /// Checks whether this process may read and write a file (faccessat(2)).
-    pub async fn access(&self, name: Buffer) -> (io::Result<()>, Buffer) {
-        let (directory, mode) = (self.fd.as_raw_fd(), libc::R_OK | libc::W_OK);
+    /// Checks whether this process may read a file, and with `write` write it (faccessat(2)).
+    pub async fn access(&self, name: Buffer, write: bool) -> (io::Result<()>, Buffer) {
+        let mode = if write { libc::R_OK | libc::W_OK } else { libc::R_OK };
+        let directory = self.fd.as_raw_fd();
         let call = |held: &mut Held| Call::Access { directory, path: path_of(held), mode };
         self.change_by_thread(name, call).await
     }

@@ -126,6 +126,9 @@ pub fn stages(cell: &Cell) -> String {
 
 fn data_set(cell: &Cell) -> String {
     let load = &cell.workload;
+    if let (Some(_), Some(files)) = (load.tree(), load.user_files()) {
+        return format!("{}, only read", files.all());
+    }
     let prepare = match cell.stages.prepare {
         Prepare::Fill => "filled unless an earlier cell left it",
         Prepare::FillAlways => "filled before the cell",

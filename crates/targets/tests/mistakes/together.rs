@@ -11,6 +11,21 @@ pub const ALL: &[Mistake] = &[
         "targets: {n: 'nfs://10.0.0.1/e'}\nworkloads: {x: {ops: setxattr}}\n",
     ),
     Mistake::new(
+        "op-open-nfs-3",
+        "opens on NFS version 3",
+        "targets: {n: 'nfs://10.0.0.1/e'}\nworkloads: {x: {ops: {stat: 50%, open: 50%}}}\n",
+    ),
+    Mistake::new(
+        "op-readdirplus",
+        "the protocol's word for a listing with attributes",
+        "targets: {n: 'nfs://10.0.0.1/e'}\nworkloads: {x: {ops: readdirplus}}\n",
+    ),
+    Mistake::new(
+        "tree-written",
+        "a tree that exists and is to be written",
+        "targets: {disk: file:///mnt/data}\nworkloads: {w: {ops: {read: 50%, write: 50%}, files: {tree: projects}}}\n",
+    ),
+    Mistake::new(
         "op-truncate-overwrite-read",
         "files emptied while others read them",
         "targets: {disk: file:///mnt/data}\nworkloads: {w: {ops: {truncate-overwrite: 50%, read-file: 50%}}}\n",

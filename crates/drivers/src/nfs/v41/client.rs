@@ -9,14 +9,15 @@ use metrics::ErrorKind;
 use reactor::SocketOptions;
 use wire::nfs4::{
     BindArgs, BindOk, ChannelAttributes, ClientOwner, CreateSessionArgs, CreateSessionOk, ExchangeIdArgs,
-    ExchangeIdOk, MINOR_VERSION, Nfs4Status, NoCallbackSecurity, OpArgument, Operation, Protection,
-    SessionId,
+    ExchangeIdOk, Handle, MINOR_VERSION, Nfs4Status, NoCallbackSecurity, OpArgument, Operation, Protection,
+    SessionId, StateId,
 };
 
 use super::super::caller::{Caller, Failed};
 use super::super::connection::Way;
 use super::super::manage::{after, open_reactor};
 use super::gateway::{bare, in_session};
+use super::opens::OpenFile;
 use super::slots::SessionSlots;
 use crate::DriverError;
 
@@ -62,6 +63,8 @@ pub(in super::super) struct Joined {
     /// Next sequence number of slot 0.
     pub(super) sequence: u32,
     server: Option<Server>,
+    /// What is still open when it is dropped.
+    left_open: Vec<OpenFile>,
 }
 
 /// Where the farewell goes.
@@ -156,6 +159,7 @@ async fn accept(
         lease_s: LEASE_S,
         sequence: 1,
         server: Some(server),
+        left_open: Vec::new(),
     };
     if created.fore.operations_max < OPERATIONS - 2
         || created.fore.request_max.min(created.fore.response_max) < 8192
@@ -185,10 +189,7 @@ async fn complete_reclaim(caller: &mut Caller) -> Result<(), Failed> {
 /// Replaces a session that the server no longer has, within the same client if the server still knows that.
 pub(super) async fn renew(caller: &mut Caller, way: &Way, old: &Joined) -> Result<(), Failed> {
     // It may still exist, if only its slots are in doubt.
-    let _ = bare(caller, "DESTROY_SESSION", OpArgument::DestroySession(old.session), |from| {
-        from.next::<()>(Operation::DestroySession)
-    })
-    .await?;
+    destroy(caller, old.session).await?;
     match create(caller, old.client, old.create_sequence, &old.wanted).await? {
         Ok(created) => accept(caller, way, (&old.identity, old.client, old.wanted), &created).await,
         Err(_) => join(caller, way, &old.identity, old.wanted).await,
@@ -211,8 +212,44 @@ impl Joined {
 
     /// What is needed to replace it.
     pub(super) fn snapshot(&self) -> Self {
-        Self { identity: Rc::clone(&self.identity), server: None, ..*self }
+        Self { identity: Rc::clone(&self.identity), server: None, left_open: Vec::new(), ..*self }
     }
+
+    /// Files to close before it is destroyed: a client with open files is not forgotten (RFC 8881 section 18.50.3).
+    pub(super) fn leave_open(&mut self, files: Vec<OpenFile>) {
+        self.left_open = files;
+    }
+
+    /// Closes what is still open, in a session of its own: the load's slots may be in use.
+    async fn close_left(&self, caller: &mut Caller) -> Result<(), Failed> {
+        if self.left_open.is_empty() {
+            return Ok(());
+        }
+        let wanted = channel(1, 0, 0);
+        let Ok(created) = create(caller, self.client, self.create_sequence, &wanted).await? else {
+            return Ok(());
+        };
+        let mut within = self.snapshot();
+        (within.session, within.sequence) = (created.session, 1);
+        caller.set_session(within);
+        for open in &self.left_open {
+            let operations = [OpArgument::PutFh(Handle(open.file)), OpArgument::Close(open.closing())];
+            let closed = in_session(caller, "CLOSE", &operations, true, |from| {
+                from.next::<()>(Operation::PutFh)?;
+                from.next::<StateId>(Operation::Close)
+            });
+            closed.await?.ok();
+        }
+        caller.take_session();
+        destroy(caller, created.session).await
+    }
+}
+
+/// Destroys a session; one that does not exist is none to destroy.
+async fn destroy(caller: &mut Caller, session: SessionId) -> Result<(), Failed> {
+    let ended = OpArgument::DestroySession(session);
+    bare(caller, "DESTROY_SESSION", ended, |from| from.next::<()>(Operation::DestroySession)).await?.ok();
+    Ok(())
 }
 
 impl Drop for Joined {
@@ -228,10 +265,8 @@ impl Drop for Joined {
             let mut caller =
                 Caller::connect(&reactor, *remote, options, peer, credential, deadline_ns).await?;
             bind(&mut caller, self.session).await?.ok();
-            let ended = OpArgument::DestroySession(self.session);
-            bare(&mut caller, "DESTROY_SESSION", ended, |from| from.next::<()>(Operation::DestroySession))
-                .await?
-                .ok();
+            self.close_left(&mut caller).await?;
+            destroy(&mut caller, self.session).await?;
             let forgotten = OpArgument::DestroyClientId(self.client);
             bare(&mut caller, "DESTROY_CLIENTID", forgotten, |from| {
                 from.next::<()>(Operation::DestroyClientId)

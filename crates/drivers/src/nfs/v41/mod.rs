@@ -4,8 +4,10 @@
 //! * Every worker is a client of its own with one session, to which all its connections are bound. Both are destroyed at
 //!   the end.
 //! * There is no back channel, so no server can grant a delegation, and OPEN declines them too.
-//! * A file is created by OPEN and CLOSE in one COMPOUND. READ and WRITE use the anonymous stateid (section 8.2.3), so no
-//!   open has to be reclaimed after a restart of the server.
+//! * A file is created by OPEN and CLOSE in one COMPOUND. READ and WRITE use the anonymous stateid (section 8.2.3), so they
+//!   need no open, and none has to be reclaimed after a restart of the server.
+//! * A file stays open only between the operations `open` and `close`: one per lane, under an owner of its own. What is
+//!   still open at the end is closed before the client is destroyed.
 //! * A call has a session slot from when it is sent until its reply arrives. A retransmission uses the same slot and
 //!   sequence number, so the server executes it once. A call that ended without a reply keeps its slot: its late reply
 //!   frees it, or the session is replaced when the connection is lost.
@@ -19,6 +21,7 @@ mod compound;
 mod dial;
 mod gateway;
 mod names;
+mod opens;
 mod renew;
 mod reply;
 mod slots;
@@ -29,6 +32,7 @@ pub(super) use compound::{commit, create, getattr, lookup, read, readdir, readdi
 pub(super) use dial::{open, open_session};
 pub(super) use gateway::{ask, is_session_loss};
 pub(super) use names::{access, link, mkdir, readlink, rename, setattr, symlink};
+pub(super) use opens::{OpenFile, OpenRequest, close_file, open_file};
 pub(super) use renew::Renewal;
 pub(super) use reply::{Late, read_head, sequenced};
 pub(super) use slots::{Assigned, SessionSlots};

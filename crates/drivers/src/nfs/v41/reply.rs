@@ -13,6 +13,7 @@ use super::super::decode::Head;
 use super::super::errors::refusal;
 use super::super::incoming::{Garbage, garbage};
 use super::super::slots::{Answer, Slot};
+use super::opens::OpenFile;
 use super::slots::SessionSlots;
 
 /// The outcomes of a reply's operations after SEQUENCE, in order.
@@ -215,6 +216,15 @@ fn results(from: &mut Outcomes<'_, '_>, expect: Expect) -> Result<Results, Stop>
             let Handle(file) = from.next(Operation::GetFh)?;
             from.next::<StateId>(Operation::Close)?;
             Reply::Create(Some(file))
+        }
+        Expect::Open => {
+            let OpenOk { state, .. } = from.next(Operation::Open)?;
+            let Handle(file) = from.next(Operation::GetFh)?;
+            Reply::Open(OpenFile { file, state })
+        }
+        Expect::Close => {
+            from.next::<StateId>(Operation::Close)?;
+            Reply::Close(())
         }
         Expect::Remove => {
             from.next::<ChangeInfo>(Operation::Remove)?;

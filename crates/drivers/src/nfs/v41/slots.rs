@@ -6,6 +6,7 @@ use reactor::Signal;
 use wire::nfs4::{SequenceOk, SessionId};
 
 use super::client::Joined;
+use super::opens::OpenFile;
 
 /// Maximum slots used.
 const SLOTS_MAX: usize = 1024;
@@ -226,10 +227,12 @@ impl SessionSlots {
         self.wake();
     }
 
-    /// Destroys the session and its client, at the end.
-    pub(in super::super) fn leave(&self) {
+    /// Closes these files and destroys the session and its client, at the end.
+    pub(in super::super) fn leave(&self, open: Vec<OpenFile>) {
         self.broken.set(true);
-        drop(self.joined.borrow_mut().take());
+        if let Some(mut joined) = self.joined.borrow_mut().take() {
+            joined.leave_open(open);
+        }
     }
 
     pub(super) fn session(&self) -> SessionId {

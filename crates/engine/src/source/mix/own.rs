@@ -1,6 +1,7 @@
 //! Operations on what the lane itself creates: nothing is used before it exists, or after it was removed.
 
 use drivers::Op;
+use drivers::numbers::content_of;
 use metrics::{ErrorKind, OpKind};
 
 use super::Mixer;
@@ -64,10 +65,15 @@ impl Mixer<'_> {
             },
             OpKind::Remove | OpKind::Delete => {
                 let queue = if symlinks.count() > files.count() { symlinks } else { files };
-                // What is to be removed must be created first.
-                queue
-                    .oldest()
-                    .map_or_else(|| self.make(), |object| Op::new(kind, self.lane, self.named(object)))
+                match queue.oldest() {
+                    // What is to be removed must be created first,
+                    None => self.make(),
+                    // and closed: a server may forget a removed file with its open, and refuse the close.
+                    Some(object) if self.opened.map(content_of) == Some(content_of(object)) => {
+                        on(OpKind::Close, self.opened.unwrap_or(object))
+                    }
+                    Some(object) => Op::new(kind, self.lane, self.named(object)),
+                }
             }
             OpKind::Overwrite | OpKind::TruncateOverwrite => self.overwrite_own(kind),
             // Of the data set, unless the load works on its own files.

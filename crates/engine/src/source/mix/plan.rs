@@ -39,6 +39,12 @@ pub(crate) enum Role {
     Book,
     Own,
     Commit,
+    /// Opens files of a tree that exists, and closes them.
+    Open,
+    /// Symbolic links of such a tree.
+    Links,
+    /// Its directories.
+    Directories,
 }
 
 /// A block size with its cumulative weight, and all blocks of that size.
@@ -54,7 +60,11 @@ impl MixDraws {
         let rules = mix.book_rules();
         let total: f64 = mix.ops.iter().map(|op| op.weight).sum();
         let mut sum = 0.0;
+        let of_tree = mix.data_set.tree().is_some();
         let role = |kind: OpKind| match (kind.traits().subject, kind.traits().changes) {
+            _ if of_tree && matches!(kind, OpKind::Open | OpKind::Close) => Role::Open,
+            _ if of_tree && kind == OpKind::Readlink => Role::Links,
+            _ if of_tree && matches!(kind, OpKind::List | OpKind::Readdir) => Role::Directories,
             (OpSubject::Either, _) if mix.puts_are_new() => Role::Own,
             (OpSubject::OwnMaking, _) => Role::Own,
             (OpSubject::DataSet, _) if mix.on_own => Role::Own,
@@ -178,6 +188,20 @@ fn draw(below: impl ExactSizeIterator<Item = f64>, random: &mut fastrand::Rng) -
     below.position(|below| drawn < below).unwrap_or(last)
 }
 
+/// The range from which a lane draws links or directories of a tree that exists.
+pub(super) fn field_of_entries(plan: &MixDraws, total: u64, number: u64, lanes: u64, salt: u64) -> Field {
+    let share = Shares { total, parts: lanes }.of(number);
+    Field { total, share, keep_to_share: false, place_bytes: 1, seed: seed_of(plan, salt) }
+}
+
+/// Popular places are the same for every operation; sequential orders start separately for each.
+fn seed_of(plan: &MixDraws, salt: u64) -> u64 {
+    match plan.mix.access {
+        Access::Zipf { .. } | Access::Pareto { .. } | Access::Hotspot { .. } => plan.mix.seed,
+        _ => plan.mix.seed ^ salt << 56,
+    }
+}
+
 /// The range from which a lane draws its places: blocks or items.
 pub(super) fn field_of(
     plan: &MixDraws,
@@ -202,10 +226,5 @@ pub(super) fn field_of(
     } else {
         Shares { total, parts: lanes }.of(number)
     };
-    // Popular places are the same for every operation; sequential orders start separately for each.
-    let seed = match plan.mix.access {
-        Access::Zipf { .. } | Access::Pareto { .. } | Access::Hotspot { .. } => plan.mix.seed,
-        _ => plan.mix.seed ^ salt << 56,
-    };
-    Field { total, share, keep_to_share, place_bytes, seed }
+    Field { total, share, keep_to_share, place_bytes, seed: seed_of(plan, salt) }
 }
