@@ -19,6 +19,7 @@ use provision::{ApiSecret, Cancel, Journal, Management, RunId, Trust, Want, Want
 use super::*;
 
 mod cycles;
+mod existing;
 mod jobs;
 mod journal;
 mod listings;
