@@ -64,7 +64,7 @@ fn what_is_wrong_is_said_with_its_line_and_nothing_is_touched() {
         ("[a]\nrw=read\nbs=4q\nsize=1m\n", &["job.fio:3", "4q"]),
         ("rw=read\n", &["job.fio:1"]),
         ("[a\nrw=read\n", &["job.fio:1"]),
-        ("[a]\nrw=read\nioengine=rbd\nsize=1m\n", &["job.fio:3", "rbd", "map"]),
+        ("[a]\nrw=read\nioengine=libhdfs\nsize=1m\n", &["job.fio:3", "libhdfs", "mount"]),
         ("[a]\nrw=read\ncuda_io=cufile\nsize=1m\n", &["job.fio:3", "cuda_io"]),
         ("[a]\nrw=read\nsize=1m\n[b]\nrw=write\niodepth=none\nsize=1m\n", &["job.fio:6", "none"]),
     ] {

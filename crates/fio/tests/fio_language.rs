@@ -205,7 +205,7 @@ fn engines_and_their_options() {
     );
     for (text, place) in [
         ("[a]\nuserspace_reap\n", "dir/job.fio:2:1: userspace_reap does not belong to ioengine=psync"),
-        ("[a]\nioengine=rbd\n", "dir/job.fio:2:10: the engine rbd is not there"),
+        ("[a]\nioengine=libhdfs\n", "dir/job.fio:2:10: the engine libhdfs is not there"),
         ("[a]\nioengine=libaoi\n", "dir/job.fio:2:10: there is no engine \"libaoi\""),
     ] {
         let fault = World::default().file(text).unwrap_err();

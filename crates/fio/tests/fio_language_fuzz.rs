@@ -76,7 +76,7 @@ const WORDS: &[&str] = &[
     "kb_base=1000\n",
     "time_based\n",
     "zonemode=zbd\n",
-    "ioengine=rbd\n",
+    "ioengine=libhdfs\n",
     "hipri\n",
     "name=x\n",
     "http_s3_key=secret\n",

@@ -106,6 +106,20 @@ pub fn with_later_fields(mut run: Value) -> Value {
     let limit = &mut run["cells"][0]["result"]["limit"];
     let mut finding: stats::limit::Bottleneck = serde_json::from_value(limit.clone()).unwrap();
     finding.doubts = vec!["other programs use eth0: 0.9 of 1.2 GB/s are not this load's".to_owned()];
+    let part = stats::limit::ServerPart {
+        name: "sdb".to_owned(),
+        share: Some(0.97),
+        bytes_per_s: 1e9,
+        baseline_bytes_per_s: Some(1.1e9),
+    };
+    finding.servers = vec![stats::limit::ServerFinding {
+        host: "osd-2".to_owned(),
+        samples: 30,
+        busy: 0.4,
+        core: Some(part.clone()),
+        disk: Some(part.clone()),
+        nic: Some(part),
+    }];
     let point = |asked_ops_per_s| ProbePoint {
         lanes: 4.0,
         asked_ops_per_s,

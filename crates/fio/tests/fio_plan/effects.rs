@@ -339,7 +339,7 @@ fn what_is_accepted_without_effect_changes_nothing() {
 }
 
 /// Options whose effect other tests check: several jobs, or network engines.
-const ELSEWHERE: [&str; 36] = [
+const ELSEWHERE: [&str; 40] = [
     "stonewall",
     "wait_for",
     "exitall",
@@ -376,6 +376,10 @@ const ELSEWHERE: [&str; 36] = [
     "rados_clients",
     "rbdname",
     "rbd_cache",
+    "volume",
+    "brick",
+    "single-instance",
+    "gfapi_clients",
 ];
 
 #[test]
