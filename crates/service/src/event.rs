@@ -113,6 +113,11 @@ pub(crate) struct PointView {
 }
 
 impl PointView {
+    /// A stored point of an operation; `None` for the point that stands for an interval in which nothing happened.
+    pub(crate) fn of_op(point: &SeriesPoint) -> Option<Self> {
+        point.op.is_some().then(|| Self::of(point))
+    }
+
     /// A stored or current point.
     pub(crate) fn of(point: &SeriesPoint) -> Self {
         Self {
@@ -174,4 +179,20 @@ pub(crate) struct EndEvent<'a> {
     /// Why the run ended early or what it left behind, in one line.
     #[schema(required = true)]
     pub reason: Option<&'a str>,
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics::{OpKind, OpStats};
+
+    use super::*;
+
+    #[test]
+    fn an_interval_without_operations_has_no_points_live_and_stored() {
+        let interval = Interval::default();
+        assert!(points(&interval).is_empty());
+        let stats = OpStats::default();
+        assert!(PointView::of_op(&SeriesPoint::of(&interval, None, &stats)).is_none());
+        assert!(PointView::of_op(&SeriesPoint::of(&interval, Some(OpKind::Read), &stats)).is_some());
+    }
 }

@@ -105,7 +105,7 @@ def refused(cluster: Cluster, manometer: Manometer, report: Report) -> None:
     caps = ["mon", "allow r", "osd", f"allow r pool={POOL}"]
     cluster.ask("auth", "get-or-create", "client.reader", *caps, "-o", str(reader))
     silent = f"rados://{POOL}?monitors=127.0.0.1:9&keyring={cluster.directory}/keyring"
-    without = Manometer(manometer.program, WithoutLibrary(Path(directory) / "without", LIBRARY))
+    without = Manometer(manometer.program, WithoutLibrary(directory / "without", "librados.so.2"))
     for what, program, url, parts in [
         ("a wrong pool", manometer, cluster.url("nothing"), ["no pool nothing", "ceph osd pool ls"]),
         ("a wrong key", manometer, cluster.url(keyring=str(keyring)), ["refuse client.admin", "keyring"]),

@@ -113,7 +113,7 @@ impl Stage<'_> {
                 ops: Vec::new(),
                 hosts: Vec::new(),
             });
-            interval.ops.push(PointView::of(point));
+            interval.ops.extend(PointView::of_op(point));
         })?;
         Ok(found)
     }
@@ -128,9 +128,9 @@ impl Stage<'_> {
             self.read(Some(&host.name), |point| {
                 let Some(interval) = intervals.get_mut(&point.interval) else { return };
                 match interval.hosts.last_mut() {
-                    Some(last) if last.host == host.name => last.ops.push(PointView::of(point)),
+                    Some(last) if last.host == host.name => last.ops.extend(PointView::of_op(point)),
                     _ => {
-                        let ops = vec![PointView::of(point)];
+                        let ops = PointView::of_op(point).into_iter().collect();
                         interval.hosts.push(HostPoints { host: host.name.clone(), ops });
                     }
                 }
