@@ -189,13 +189,12 @@ fn nothing_is_used_that_is_not_there_and_every_read_expects_what_was_written() {
 #[test]
 fn operations_without_an_outcome_are_no_loss_of_the_server() {
     for every in [7, 50] {
-        let (_, _, result) = against(mix(&EVERYTHING), 60_000, Loss::TimedOut(every));
+        let (_, _, result) = against(mix(&EVERYTHING), 66_000, Loss::TimedOut(every));
         assert!(errors(&result, ErrorKind::TimedOut) > 1000);
         let corrupt = errors(&result, ErrorKind::Corrupt);
         assert_eq!(corrupt, 0, "{every}: {:?}", result.corrupt.first());
         let reads = result.total.op(OpKind::ReadFile).unwrap();
-        // How many are left depends on what happens to be in doubt.
-        assert!(reads.ok > 900, "what is certain is still read: {}", reads.ok);
+        assert!(reads.ok > 1000, "what is certain is still read: {}", reads.ok);
     }
 }
 
