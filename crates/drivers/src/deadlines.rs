@@ -14,7 +14,11 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
+use metrics::ErrorKind;
 use reactor::{Elapsed, Reactor, Signal, Task};
+
+use crate::Done;
+use crate::failure::Failure;
 
 /// How far past its deadline an operation may end.
 const PRECISION: Duration = Duration::from_millis(1);
@@ -176,6 +180,24 @@ impl TimeLimits {
             Poll::Pending => late.as_mut().poll(context).map(|()| Err(Elapsed)),
         })
         .await
+    }
+}
+
+impl TimeLimits {
+    /// Waits for an operation of a client library; one that takes too long fails as timed out.
+    ///
+    /// # Errors
+    /// The operation failed, or its time limit came first.
+    #[inline]
+    pub(crate) async fn run<F: Future<Output = Result<Done, Failure>>>(
+        &self,
+        lane: u32,
+        operation: Pin<&mut F>,
+    ) -> Result<Done, Failure> {
+        self.wait(lane, operation).await.unwrap_or_else(|_| {
+            let limit = Duration::from_nanos(self.deadlines.limit_ns);
+            Err(Failure::new(ErrorKind::TimedOut, format!("not done within {limit:?}")))
+        })
     }
 }
 

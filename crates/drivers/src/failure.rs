@@ -5,6 +5,8 @@ use std::io;
 
 use metrics::ErrorKind;
 
+use crate::{Op, Payload};
+
 /// Why a call failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -17,6 +19,16 @@ impl Failure {
     pub(crate) fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into() }
     }
+}
+
+/// Compares a part of an operation's block, which begins at `at`, with what was written.
+///
+/// # Errors
+/// They differ.
+#[inline]
+pub(crate) fn compared(payload: &Payload, op: &Op, at: u64, data: &[u8]) -> Result<(), Failure> {
+    let found = payload.verify_op(op, at, data);
+    found.map_err(|found| Failure::new(ErrorKind::Corrupt, format!("not what was written: {found}")))
 }
 
 /// What an error number (errno(3)) says, such as `Permission denied (error 13)`.

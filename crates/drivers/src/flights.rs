@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use reactor::{Completer, Reactor, Signal, Task, clock};
 
+use crate::DriverError;
+use crate::blocking_open::unconnected;
 use crate::failure::Failure;
 
 /// How long a session that closes waits for the library to return its operations. What it does not return by then
@@ -21,6 +23,8 @@ const PER_LANE: usize = 2;
 
 /// A library that carries out operations on its own threads, and calls back when one is complete.
 pub(crate) trait AsyncLibrary {
+    /// Its name, for messages.
+    const NAME: &'static str;
     /// What an operation that the library has keeps alive, such as handles. Dropping it releases them.
     type Call;
     /// What the library writes to besides the buffer.
@@ -111,8 +115,8 @@ impl<L: AsyncLibrary + 'static> FlightDeck<L> {
     ///
     /// # Errors
     /// What eventfd(2) and epoll_ctl(2) report.
-    pub(crate) fn open(reactor: &Reactor, library: L, lanes: usize) -> std::io::Result<Self> {
-        let (completions, completer) = reactor.completions()?;
+    pub(crate) fn open(reactor: &Reactor, library: L, lanes: usize) -> Result<Self, DriverError> {
+        let (completions, completer) = reactor.completions().map_err(|error| unconnected(L::NAME, &error))?;
         let flights = Rc::new(Flights::new(reactor, library, lanes, &completer));
         let arriving = Rc::clone(&flights);
         let arrivals = reactor.spawn(async move {

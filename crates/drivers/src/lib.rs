@@ -3,6 +3,7 @@
 //! A driver turns an operation into requests of its protocol, on the reactor's sockets, and reports the outcome.
 //! Schedules, histograms and stop rules belong to the engine.
 
+mod blocking_open;
 pub mod connections;
 mod deadlines;
 mod failure;

@@ -49,11 +49,11 @@ impl<T> Pending<T> {
     }
 
     pub(crate) fn add(&mut self, path: String, found_by: T) -> Result<(), TreeTooLarge> {
-        self.bytes += path.len() + size_of::<(String, T)>();
-        if self.bytes > PathList::MAX_BYTES {
+        let bytes = self.bytes + path.len();
+        if bytes + size_of::<(String, T)>() > PathList::MAX_BYTES {
             return Err(TreeTooLarge::Paths);
         }
-        self.bytes -= size_of::<(String, T)>();
+        self.bytes = bytes;
         self.all.push((path, found_by));
         Ok(())
     }

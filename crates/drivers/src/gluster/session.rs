@@ -14,9 +14,10 @@ use super::errors::failure;
 use super::operation;
 use super::transfer::{self, GfapiCalls};
 use super::volume::{OpenFile, Volume};
+use crate::blocking_open::on_thread;
 use crate::deadlines::TimeLimits;
 use crate::failure::Failure;
-use crate::flights::FlightDeck;
+use crate::flights::{AsyncLibrary, FlightDeck};
 use crate::open_files::{Cache, CachedFile};
 use crate::shared_clients::SharedClients;
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
@@ -65,18 +66,12 @@ impl GlusterSession {
         context: &WorkerContext,
     ) -> Result<Self, DriverError> {
         let lanes = context.lanes.max(1) as usize;
-        let local = |error| DriverError::new(ErrorKind::Local, format!("no connection to libgfapi: {error}"));
-        let (opened, opener) = reactor.completions::<Result<Arc<Volume>, Failure>>().map_err(local)?;
         let (own, worker, limit) = (Arc::clone(&config), context.worker as usize, context.connect_timeout);
-        // Connecting blocks.
-        let connect = move || opener.complete(clients.get(worker, || Volume::connect(&own, limit)));
-        std::thread::Builder::new().name("gluster-open".to_owned()).spawn(connect).map_err(local)?;
-        let mut outcome = None;
-        opened.wait(|result| outcome = Some(result)).await;
-        let none = || Err(Failure::new(ErrorKind::Local, "libgfapi has not connected"));
-        let volume = outcome.unwrap_or_else(none).map_err(|failure| {
-            DriverError::new(failure.kind, format!("Gluster, {}: {}", config.location(), failure.detail))
-        })?;
+        let connect = move || clients.get(worker, || Volume::connect(&own, limit));
+        let volume =
+            on_thread(reactor, ("gluster-open", GfapiCalls::NAME), connect).await?.map_err(|failure| {
+                DriverError::new(failure.kind, format!("Gluster, {}: {}", config.location(), failure.detail))
+            })?;
         // Lanes begin to list in different leaves.
         let first = u64::from(context.worker) * lanes as u64;
         let lane = |lane: usize| {
@@ -89,7 +84,7 @@ impl GlusterSession {
             prefix: config.prefix(),
             lanes: (0..lanes).map(lane).collect(),
             files: Cache::new(config.open_files),
-            flights: FlightDeck::open(reactor, GfapiCalls(volume.api), lanes).map_err(local)?,
+            flights: FlightDeck::open(reactor, GfapiCalls(volume.api), lanes)?,
             payload: context.payload,
             verify: context.sink == Sink::Verify,
             limits: TimeLimits::start(reactor, lanes, context.op_timeout),

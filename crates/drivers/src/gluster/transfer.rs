@@ -10,7 +10,7 @@ use super::calls::Work;
 use super::errors::{errno, failure};
 use super::session::GlusterSession;
 use super::volume::OpenFile;
-use crate::failure::Failure;
+use crate::failure::{Failure, compared};
 use crate::flights::{self, AsyncLibrary, FlightMemory, TakenFlight};
 use crate::{CommitKind, Done, Op};
 
@@ -21,6 +21,8 @@ const PIECE_MAX: u64 = 64 << 20;
 pub(super) struct GfapiCalls(pub(super) &'static Gfapi);
 
 impl AsyncLibrary for GfapiCalls {
+    const NAME: &'static str = "libgfapi";
+
     /// The file: libgfapi does not call back for operations on a file that is closed.
     type Call = Rc<OpenFile>;
     type Extra = ();
@@ -135,10 +137,7 @@ pub(super) async fn read_range(
             filled += came as usize;
         }
         if session.verify {
-            let found = session.payload.verify_op(op, done.bytes, &flight.memory().buffer[..piece]);
-            found.map_err(|found| {
-                Failure::new(ErrorKind::Corrupt, format!("not what was written: {found}"))
-            })?;
+            compared(&session.payload, op, done.bytes, &flight.memory().buffer[..piece])?;
         }
         done.bytes += piece as u64;
     }

@@ -32,6 +32,8 @@ impl Drop for RadosCall {
 }
 
 impl AsyncLibrary for RadosCalls {
+    const NAME: &'static str = "librados";
+
     type Call = RadosCall;
     type Extra = ObjectStat;
 

@@ -11,9 +11,10 @@ use super::client::{self, RadosClient, RadosPool};
 use super::config::RadosConfig;
 use super::flights::RadosCalls;
 use super::lister::Lister;
+use crate::blocking_open::on_thread;
 use crate::deadlines::TimeLimits;
-use crate::failure::Failure;
-use crate::flights::FlightDeck;
+use crate::failure::{Failure, compared};
+use crate::flights::{AsyncLibrary, FlightDeck};
 use crate::shared_clients::SharedClients;
 use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext};
 
@@ -39,23 +40,19 @@ impl RadosSession {
         context: &WorkerContext,
     ) -> Result<Self, DriverError> {
         let lanes = context.lanes.max(1) as usize;
-        let local = |error| DriverError::new(ErrorKind::Local, format!("no connection to librados: {error}"));
-        let (opened, opener) = reactor.completions::<Result<Vec<RadosPool>, Failure>>().map_err(local)?;
         let (own, first, limit) =
             (Arc::clone(&config), context.worker as usize * lanes, context.connect_timeout);
-        // Connecting blocks.
         let connect = move || {
             let numbers = first..first + lanes.min(clients.count());
-            opener.complete(numbers.map(|number| client::pool(&clients, number, &own, limit)).collect());
+            numbers.map(|number| client::pool(&clients, number, &own, limit)).collect()
         };
-        std::thread::Builder::new().name("rados-connect".to_owned()).spawn(connect).map_err(local)?;
-        let mut pools = None;
-        opened.wait(|outcome| pools = Some(outcome)).await;
-        let pools = pools.unwrap_or_else(|| Ok(Vec::new())).map_err(|failure| {
+        let pools: Result<Vec<RadosPool>, Failure> =
+            on_thread(reactor, ("rados-connect", RadosCalls::NAME), connect).await?;
+        let pools = pools.map_err(|failure| {
             let detail = format!("Ceph, {}: {}", config.location(), failure.detail);
             DriverError::new(failure.kind, detail)
         })?;
-        let flights = FlightDeck::open(reactor, RadosCalls(pools[0].api), lanes).map_err(local)?;
+        let flights = FlightDeck::open(reactor, RadosCalls(pools[0].api), lanes)?;
         let lister = Lister::open(reactor, &config, lanes, context.connect_timeout, context.op_timeout)?;
         Ok(Self {
             config,
@@ -168,19 +165,16 @@ impl RadosSession {
             return Err(Failure::new(ErrorKind::Length, detail));
         }
         if self.context.sink == Sink::Verify {
-            let found = self.context.payload.verify_op(op, 0, &buffer[..came as usize]);
-            found.map_err(|found| {
-                Failure::new(ErrorKind::Corrupt, format!("not what was written: {found}"))
-            })?;
+            compared(&self.context.payload, op, 0, &buffer[..came as usize])?;
         }
         Ok(())
     }
 
     #[cold]
-    fn describe(&self, op: &Op, kind: ErrorKind, detail: &str) -> OpError {
+    fn describe(&self, op: &Op, Failure { kind, detail }: &Failure) -> OpError {
         let name = self.config.name(op.object);
         let text = format!("{} {} in {}: {detail}", op.kind, name.text(), self.config.location());
-        OpError { rpcs: 1, ..OpError::new(kind, text) }
+        OpError { rpcs: 1, ..OpError::new(*kind, text) }
     }
 }
 
@@ -188,14 +182,7 @@ impl Session for RadosSession {
     async fn perform(&self, op: &Op) -> Result<Done, OpError> {
         let lane = op.lane as usize % self.lanes;
         let running = pin!(self.run(op, lane));
-        match self.limits.wait(lane as u32, running).await {
-            Ok(Ok(done)) => Ok(done),
-            Ok(Err(failure)) => Err(self.describe(op, failure.kind, &failure.detail)),
-            Err(_) => {
-                let detail = format!("not done within {:?}", self.context.op_timeout);
-                Err(self.describe(op, ErrorKind::TimedOut, &detail))
-            }
-        }
+        self.limits.run(lane as u32, running).await.map_err(|failure| self.describe(op, &failure))
     }
 
     fn facts(&self) -> SessionFacts {

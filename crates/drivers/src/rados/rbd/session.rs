@@ -1,19 +1,20 @@
 //! One worker's operations on an image.
 
 use std::pin::pin;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use metrics::{ErrorKind, OpKind};
-use reactor::{Reactor, Task};
+use reactor::Reactor;
 
 use super::RbdDriver;
 use super::api::LibrbdZeroes;
 use super::config::RbdConfig;
-use super::flights::Flights;
+use super::flights::RbdCalls;
 use super::image::RbdImage;
+use crate::blocking_open::on_thread;
 use crate::deadlines::TimeLimits;
-use crate::failure::Failure;
+use crate::failure::{Failure, compared};
+use crate::flights::{AsyncLibrary, FlightDeck};
 use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext};
 
 /// One worker's side of an image.
@@ -25,10 +26,8 @@ pub struct RbdSession {
     writable: bool,
     /// Where trims write zeroes.
     zeroes: Option<LibrbdZeroes>,
-    /// Passes on what librbd completes.
-    arrivals: Option<Task>,
     // The flights are dropped before the image they use.
-    flights: Rc<Flights>,
+    flights: FlightDeck<RbdCalls>,
     image: Arc<RbdImage>,
 }
 
@@ -41,38 +40,23 @@ impl RbdSession {
         writable: bool,
     ) -> Result<Self, DriverError> {
         let lanes = context.lanes.max(1) as usize;
-        let local = |error| DriverError::new(ErrorKind::Local, format!("no connection to librbd: {error}"));
-        let (opened, opener) = reactor.completions::<Result<Arc<RbdImage>, Failure>>().map_err(local)?;
         let (own, limit) = (driver.clone(), context.connect_timeout);
-        // Opening blocks, for longer than any limit if the image's placement groups do not answer.
-        let open = move || opener.complete(own.image.get(&own.config, limit, writable));
-        std::thread::Builder::new().name("rbd-open".to_owned()).spawn(open).map_err(local)?;
-        let mut image = None;
+        // Opening takes longer than any limit if the image's placement groups do not answer.
+        let open = move || own.image.get(&own.config, limit, writable);
         // Connecting has its own limit; opening may take as long again.
         let limit_ns = u64::try_from(2 * limit.as_nanos()).unwrap_or(u64::MAX);
         let end_ns = reactor.now().saturating_add(limit_ns);
-        let waited = reactor.timeout_at(end_ns, opened.wait(|outcome| image = Some(outcome))).await;
-        let silent = || {
+        let opened = reactor.timeout_at(end_ns, on_thread(reactor, ("rbd-open", RbdCalls::NAME), open)).await;
+        let image = opened.unwrap_or_else(|_| {
             let detail = format!(
                 "it could not be opened within {limit:?}; next: look for placement groups that are not active (`ceph health \
                  detail`)"
             );
-            Failure::new(ErrorKind::TimedOut, detail)
-        };
-        let image = match (waited, image) {
-            (Ok(_), Some(outcome)) => outcome,
-            _ => Err(silent()),
-        };
+            Ok(Err(Failure::new(ErrorKind::TimedOut, detail)))
+        })?;
         let image = image.map_err(|failure| driver.explained(failure))?;
         let zeroes = if driver.config.zeroes { image.library.zeroes().ok() } else { None };
-        let (completions, completer) = reactor.completions().map_err(local)?;
-        let flights = Rc::new(Flights::new(reactor, &image.library.calls, lanes, &completer));
-        let arriving = Rc::clone(&flights);
-        let arrivals = reactor.spawn(async move {
-            loop {
-                completions.wait(|index| arriving.arrived(index)).await;
-            }
-        });
+        let flights = FlightDeck::open(reactor, RbdCalls(&image.library.calls), lanes)?;
         Ok(Self {
             config: Arc::clone(&driver.config),
             limits: TimeLimits::start(reactor, lanes, context.op_timeout),
@@ -80,7 +64,6 @@ impl RbdSession {
             lanes,
             writable,
             zeroes,
-            arrivals: Some(arrivals),
             flights,
             image,
         })
@@ -98,7 +81,7 @@ impl RbdSession {
                 flight.room(len);
                 let came = flight
                     .fly(|api, completion, memory| unsafe {
-                        (api.rbd_aio_read)(image, start, len, memory.cast(), completion)
+                        (api.rbd_aio_read)(image, start, len, memory.buffer.as_mut_ptr().cast(), completion)
                     })
                     .await?;
                 self.check(op, came, flight.room(len))?;
@@ -108,7 +91,7 @@ impl RbdSession {
                 self.context.payload.fill_op(op, 0, flight.room(len));
                 flight
                     .fly(|api, completion, memory| unsafe {
-                        (api.rbd_aio_write)(image, start, len, memory.cast_const().cast(), completion)
+                        (api.rbd_aio_write)(image, start, len, memory.buffer.as_ptr().cast(), completion)
                     })
                     .await?;
             }
@@ -152,28 +135,25 @@ impl RbdSession {
     }
 
     /// Checks the length of what was read and, if wanted, its content.
-    fn check(&self, op: &Op, came: isize, buffer: &[u8]) -> Result<(), Failure> {
+    fn check(&self, op: &Op, came: i64, buffer: &[u8]) -> Result<(), Failure> {
         if came as u64 != op.len {
             let detail = format!("{came} bytes came where {} were asked for", op.len);
             return Err(Failure::new(ErrorKind::Length, detail));
         }
         if self.context.sink == Sink::Verify {
-            let found = self.context.payload.verify_op(op, 0, buffer);
-            found.map_err(|found| {
-                Failure::new(ErrorKind::Corrupt, format!("not what was written: {found}"))
-            })?;
+            compared(&self.context.payload, op, 0, buffer)?;
         }
         Ok(())
     }
 
     #[cold]
-    fn describe(&self, op: &Op, kind: ErrorKind, detail: &str) -> OpError {
+    fn describe(&self, op: &Op, Failure { kind, detail }: &Failure) -> OpError {
         let range = match op.kind {
             OpKind::Read | OpKind::Write | OpKind::Trim => format!(" of {} bytes at {}", op.len, op.offset),
             _ => String::new(),
         };
         let text = format!("{}{range}, RBD image {}: {detail}", op.kind, self.config.spec());
-        OpError { rpcs: 1, ..OpError::new(kind, text) }
+        OpError { rpcs: 1, ..OpError::new(*kind, text) }
     }
 }
 
@@ -181,25 +161,10 @@ impl Session for RbdSession {
     async fn perform(&self, op: &Op) -> Result<Done, OpError> {
         let lane = op.lane as usize % self.lanes;
         let running = pin!(self.run(op, lane));
-        match self.limits.wait(lane as u32, running).await {
-            Ok(Ok(done)) => Ok(done),
-            Ok(Err(failure)) => Err(self.describe(op, failure.kind, &failure.detail)),
-            Err(_) => {
-                let detail = format!("not done within {:?}", self.context.op_timeout);
-                Err(self.describe(op, ErrorKind::TimedOut, &detail))
-            }
-        }
+        self.limits.run(lane as u32, running).await.map_err(|failure| self.describe(op, &failure))
     }
 
     fn facts(&self) -> SessionFacts {
         SessionFacts { late_replies: self.flights.late(), ..SessionFacts::default() }
-    }
-}
-
-impl Drop for RbdSession {
-    fn drop(&mut self) {
-        if let Some(task) = self.arrivals.take() {
-            task.abort();
-        }
     }
 }
