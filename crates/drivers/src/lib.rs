@@ -36,6 +36,7 @@ pub mod tls;
 mod tls_link;
 pub mod tree;
 mod tree_walk;
+mod turns;
 
 pub use connections::{ConnectionFacts, ConnectionNow, ReconnectReason};
 pub use payload::{Damage, Damaged, Diagnosis, Mismatch, Payload};

@@ -1,11 +1,11 @@
 //! One connection, which lanes use in turn, so that blocks never mix.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 
 use metrics::ErrorKind;
-use reactor::{Buffer, Reactor, Signal, Stream};
+use reactor::{Buffer, Reactor, Stream};
 
+use crate::turns::Turns;
 use crate::{Done, Op, OpError, Payload, Sink};
 
 /// Bytes sent or received at a time, where a block need not be in memory as a whole.
@@ -18,9 +18,8 @@ const FAREWELL: [u8; 8] = *b"knil\x89\0\0\0";
 pub(super) struct Link {
     reactor: Reactor,
     pub(super) stream: Stream,
-    busy: Cell<bool>,
-    /// Waiting lanes, in order.
-    waiting: RefCell<VecDeque<u32>>,
+    /// Of the lanes that use it.
+    pub(super) turns: Turns,
     /// Buffer for a piece; absent while the kernel has it.
     buffer: RefCell<Option<Buffer>>,
     /// Length of the repeated bytes of every block, once generated.
@@ -42,30 +41,10 @@ impl Link {
         Self {
             reactor: reactor.clone(),
             stream,
-            busy: Cell::new(false),
-            waiting: RefCell::new(VecDeque::with_capacity(lanes)),
+            turns: Turns::new(lanes),
             buffer: RefCell::new(None),
             repeated: Cell::new(0),
             ended: Cell::new(false),
-        }
-    }
-
-    /// Waits for the lane's turn; `signals` are those of all lanes.
-    pub(super) async fn turn<'a>(&'a self, lane: u32, signals: &'a [Signal]) -> Turn<'a> {
-        if self.busy.replace(true) {
-            self.waiting.borrow_mut().push_back(lane);
-            let turn = Queued { link: self, lane, signals };
-            signals[lane as usize].wait().await;
-            std::mem::forget(turn);
-        }
-        Turn { link: self, signals }
-    }
-
-    /// Passes the connection to the lane that has waited longest.
-    fn pass_on(&self, signals: &[Signal]) {
-        match self.waiting.borrow_mut().pop_front() {
-            Some(lane) => signals[lane as usize].set(),
-            None => self.busy.set(false),
         }
     }
 
@@ -205,41 +184,4 @@ impl Link {
 
 fn done(bytes: u64, rpcs: u32) -> Done {
     Done { bytes, rpcs, ..Done::default() }
-}
-
-/// The right to use a connection; dropping it passes the connection to the next lane.
-pub(super) struct Turn<'a> {
-    link: &'a Link,
-    signals: &'a [Signal],
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.link.pass_on(self.signals);
-    }
-}
-
-/// A lane in the queue; dropping it leaves the queue.
-struct Queued<'a> {
-    link: &'a Link,
-    lane: u32,
-    signals: &'a [Signal],
-}
-
-impl Drop for Queued<'_> {
-    fn drop(&mut self) {
-        let mut waiting = self.link.waiting.borrow_mut();
-        let place = waiting.iter().position(|lane| *lane == self.lane);
-        match place {
-            Some(place) => {
-                waiting.remove(place);
-            }
-            None => {
-                // Its turn had already come.
-                drop(waiting);
-                self.signals[self.lane as usize].clear();
-                self.link.pass_on(self.signals);
-            }
-        }
-    }
 }

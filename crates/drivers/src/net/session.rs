@@ -154,7 +154,7 @@ impl NetSession {
 
     async fn perform_on(&self, link: &Link, op: &Op, deadline_ns: u64) -> Result<Done, OpError> {
         let moved = async {
-            let _turn = link.turn(op.lane, &self.signals).await;
+            let _turn = link.turns.take(op.lane, &self.signals).await;
             match op.kind {
                 OpKind::Write => link.send(op, &self.manner).await,
                 OpKind::Read => link.receive(op, &self.manner).await,
