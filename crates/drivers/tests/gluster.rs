@@ -3,8 +3,10 @@
 
 mod gluster_library;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -331,4 +333,34 @@ fn files_that_the_user_named_are_used_where_they_are() {
     assert_eq!(driver.sizes(&[1, 2], LONG).unwrap(), BTreeMap::from([(1, Some(4096)), (2, Some(4096))]));
     driver.remove(&[1, 2], LONG).unwrap();
     assert_eq!(std::fs::read_dir(LIBRARY.volume().join("sub")).unwrap().count(), 0);
+}
+
+#[test]
+fn lanes_that_want_the_same_file_at_once_open_it_once() {
+    let named = BTreeMap::from([(1, "written-once".to_owned())]);
+    let driver = GlusterDriver::new(GlusterConfig { named, create: true, ..config("unused") }).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
+    reactor.block_on(async {
+        let session = Rc::new(driver.connect(&reactor, &context(4, LONG)).await.unwrap());
+        let (ended, all) = (Rc::new(RefCell::new(Vec::new())), reactor.signal());
+        let lanes: Vec<_> = (0..4)
+            .map(|lane| {
+                let (session, ended, all) = (Rc::clone(&session), Rc::clone(&ended), all.clone());
+                reactor.spawn(async move {
+                    let op = Op::new(OpKind::Write, lane, 1).range(u64::from(lane) * 4096, 4096);
+                    let result = session.perform(&op).await;
+                    ended.borrow_mut().push(result);
+                    if ended.borrow().len() == 4 {
+                        all.set();
+                    }
+                })
+            })
+            .collect();
+        all.wait().await;
+        drop(lanes);
+        for result in ended.borrow_mut().drain(..) {
+            assert_eq!(result.unwrap().bytes, 4096);
+        }
+    });
+    assert_eq!(LIBRARY.volume().join("written-once").metadata().unwrap().len(), 4 * 4096);
 }

@@ -16,7 +16,7 @@ use crate::{Done, Op};
 const DONE: Done = Done { bytes: 0, rpcs: 1, retries: 0, first_byte_ns: None };
 
 /// Opens the operation's file anew.
-async fn opened(session: &GlusterSession, op: &Op, work: Work) -> Result<Rc<OpenFile>, Failure> {
+pub(super) async fn opened(session: &GlusterSession, op: &Op, work: Work) -> Result<Rc<OpenFile>, Failure> {
     let (mut call, result) = session.made(session.call(op), work).await?;
     let file = call.file.take();
     session.keep(op, call);

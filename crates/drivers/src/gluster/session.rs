@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use metrics::{ErrorKind, OpKind};
-use reactor::Reactor;
+use reactor::{Reactor, Signal};
 
 use super::calls::{FileCall, Work};
 use super::config::GlusterConfig;
@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::flights::{AsyncLibrary, FlightDeck};
 use crate::open_files::{Cache, CachedFile};
 use crate::shared_clients::SharedClients;
+use crate::turns::{Turn, Turns};
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
 
 impl CachedFile for Rc<OpenFile> {
@@ -47,6 +48,10 @@ pub struct GlusterSession {
     pub(super) prefix: Box<[u8]>,
     pub(super) lanes: Vec<Lane>,
     pub(super) files: Cache<Rc<OpenFile>>,
+    /// Turns to open a file; an object's are those at its number modulo their count.
+    opening: Box<[Turns]>,
+    /// One per lane, for its turn to open a file.
+    signals: Box<[Signal]>,
     pub(super) flights: FlightDeck<GfapiCalls>,
     pub(super) payload: Payload,
     pub(super) verify: bool,
@@ -84,6 +89,8 @@ impl GlusterSession {
             prefix: config.prefix(),
             lanes: (0..lanes).map(lane).collect(),
             files: Cache::new(config.open_files),
+            opening: (0..lanes).map(|_| Turns::new(lanes)).collect(),
+            signals: (0..lanes).map(|_| reactor.signal()).collect(),
             flights: FlightDeck::open(reactor, GfapiCalls(volume.api), lanes)?,
             payload: context.payload,
             verify: context.sink == Sink::Verify,
@@ -92,6 +99,12 @@ impl GlusterSession {
             volume,
             config,
         })
+    }
+
+    /// Waits for the lane's turn to open the operation's file.
+    pub(super) async fn turn_to_open(&self, op: &Op) -> Turn<'_> {
+        let at = op.object % self.opening.len() as u64;
+        self.opening[at as usize].take(op.lane, &self.signals).await
     }
 
     /// The lane's blocking call, for the operation's file.

@@ -8,6 +8,7 @@ use metrics::ErrorKind;
 use super::api::{Callback, FdHandle, Gfapi};
 use super::calls::Work;
 use super::errors::{errno, failure};
+use super::operation::opened;
 use super::session::GlusterSession;
 use super::volume::OpenFile;
 use crate::failure::{Failure, compared};
@@ -83,18 +84,27 @@ pub(super) fn flags(session: &GlusterSession, write: bool) -> c_int {
     direct | if write { libc::O_RDWR } else { libc::O_RDONLY }
 }
 
+/// Opens the operation's file for all lanes, and creates it if that is wanted.
 #[cold]
 async fn open_file(session: &GlusterSession, op: &Op, write: bool) -> Result<Rc<OpenFile>, Failure> {
-    let flags = flags(session, write);
-    let (mut call, mut result) = session.made(session.call(op), Work::Open(flags)).await?;
-    let missing = matches!(&result, Err(failure) if failure.kind == ErrorKind::NotFound);
-    if write && missing && !session.config.named.is_empty() && session.config.create {
-        (call, result) = session.made(call, Work::Create(flags)).await?;
+    // Lanes that begin together want the same few files: one opens, and the others find it open. Besides, libgfapi 10.3
+    // sometimes waits forever for the answer to a LOOKUP while several threads create the same file.
+    let _turn = session.turn_to_open(op).await;
+    if let Some(file) = session.files.find(op.object, write) {
+        return Ok(file);
     }
-    let file = call.file.take();
-    session.keep(op, call);
-    result?;
-    let file = Rc::new(file.ok_or_else(|| Failure::new(ErrorKind::Local, "no file was opened"))?);
+    let flags = flags(session, write);
+    let file = match opened(session, op, Work::Open(flags)).await {
+        Err(failure)
+            if write
+                && failure.kind == ErrorKind::NotFound
+                && !session.config.named.is_empty()
+                && session.config.create =>
+        {
+            opened(session, op, Work::Create(flags)).await?
+        }
+        opened => opened?,
+    };
     session.files.keep(op.object, &file);
     Ok(file)
 }

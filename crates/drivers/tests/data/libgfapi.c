@@ -1,5 +1,6 @@
 // A libgfapi without a cluster, for crates/drivers/tests/gluster.rs. Volumes gv is the directory ROOT of this machine. The end of a file's
-// name scripts what happens to asynchronous calls: eNNN fails with error NNN, f2 completes late. There are 3.4.0's versions too, whose
+// name scripts what happens to asynchronous calls: eNNN fails with error NNN, f2 completes late. A
+// file whose name ends in once can be opened once. There are 3.4.0's versions too, whose
 // callbacks have other arguments: whoever calls them fails.
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -56,6 +57,12 @@ static struct file *opened(const char *path, int fd, DIR *dir) {
     if (fd < 0 && !dir) return 0;
     struct file *file = calloc(1, sizeof *file);
     const char *end = path + strlen(path);
+    static int once;
+    if (strlen(path) > 4 && strcmp(end - 4, "once") == 0 && __sync_fetch_and_add(&once, 1) > 0) {
+        close(fd);
+        errno = EBUSY;
+        return 0;
+    }
     file->fd = fd;
     file->dir = dir;
     if (strlen(path) > 4 && end[-4] == 'e') file->error = atoi(end - 3);
