@@ -121,16 +121,17 @@ fn the_files_of_the_guide_are_right() {
         guide.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     let whole: Vec<&&str> =
         blocks.iter().filter(|text| text.contains("targets:") && text.contains("workloads:")).collect();
-    assert_eq!(whole.len(), 6, "{blocks:?}");
+    assert_eq!(whole.len(), 7, "{blocks:?}");
     let matrix = blocks.iter().find(|text| text.starts_with("matrix:")).unwrap();
     for (text, cells) in [
         (whole[0].to_string(), 1),
         (whole[1].to_string(), 3),
         (format!("{}{matrix}", whole[1]), 54),
         (whole[2].to_string(), 1),
-        (whole[3].to_string(), 2),
-        (whole[4].to_string(), 4),
-        (whole[5].to_string(), 5),
+        (whole[3].to_string(), 1),
+        (whole[4].to_string(), 2),
+        (whole[5].to_string(), 4),
+        (whole[6].to_string(), 5),
     ] {
         match parse(&SourceText { file: "guide.yaml", text: &text }, &Settings::of(targets::kinds())) {
             Ok(plan) => assert_eq!(plan.cells.len(), cells),
