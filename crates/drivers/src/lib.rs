@@ -23,6 +23,7 @@ pub mod nfs;
 pub mod null;
 pub mod numbers;
 mod open_files;
+mod own_directory;
 pub mod path_mtu;
 pub mod paths;
 mod payload;

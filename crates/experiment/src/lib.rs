@@ -50,7 +50,7 @@ pub use fault::{Diagnostic, Diagnostics, MAX_FAULTS, hide_passwords, shown_line}
 pub use figures::{BytesToWrite, CellFigures, DataSetFigures, TRIAL_WARM_UP};
 pub use fleet::{
     FailurePolicy, Fleet, HostValueError, Launcher, MAX_HOSTS, Pods, Sharing, bare_host, escape_braces,
-    host_list, host_port,
+    host_list, host_port, is_same_host,
 };
 pub use job::*;
 pub use kind::{CalibratedOp, OpNeed, TargetKind, Transport, UrlForm, is_url, kind_of};

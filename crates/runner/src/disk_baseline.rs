@@ -1,7 +1,7 @@
 //! What the disks of a host did when measured alone (`examples/experiments/disk-baseline.yaml` kept with
 //! `--save-baseline`), for the verdict on an observed host of a server.
 
-use experiment::{Transport, bare_host};
+use experiment::{Transport, bare_host, is_same_host};
 use jiff::Timestamp;
 use metrics::OpKind;
 use stats::limit::DiskBaseline;
@@ -80,7 +80,7 @@ fn figure(whole: &WholeRun, record: &CellRecord, host: &str) -> Option<(String, 
     };
     let total = match result.hosts.is_empty() {
         false => {
-            let same = |name: &str| name == host || bare_host(name) == bare_host(host);
+            let same = |name: &str| is_same_host(name, host);
             &result.hosts.iter().find(|one| one.lost.is_none() && same(&one.name))?.total
         }
         // A run without a fleet is of the host on which it ran.

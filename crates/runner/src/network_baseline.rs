@@ -1,5 +1,6 @@
 //! What each host's network carried when measured alone, for the verdict of a load on that host.
 
+use experiment::is_same_host;
 use jiff::Timestamp;
 use metrics::{Interval, OpKind};
 use stats::NetworkMatrix;
@@ -42,9 +43,7 @@ fn known(baseline: &Baseline, names: &[String], received: bool) -> Option<Known>
 
 /// Index of a host with one of these names in a matrix.
 pub fn position(matrix: &NetworkMatrix, names: &[String]) -> Option<u32> {
-    // The user and the port used to reach a host do not identify it.
-    let same = |a: &str, b: &str| a == b || experiment::bare_host(a) == experiment::bare_host(b);
-    let at = matrix.hosts.iter().position(|host| names.iter().any(|name| same(host, name)))?;
+    let at = matrix.hosts.iter().position(|host| names.iter().any(|name| is_same_host(host, name)))?;
     u32::try_from(at).ok()
 }
 

@@ -68,9 +68,11 @@ impl FilesByName {
         self.files.create
     }
 
-    /// The names for people.
+    /// What they are, for people.
     pub(super) fn shown(&self) -> String {
-        self.tree.as_ref().map_or_else(|| self.files.shown(self.count), TreeEntries::shown)
+        self.tree
+            .as_ref()
+            .map_or_else(|| format!("files {}", self.files.shown(self.count)), TreeEntries::shown)
     }
 
     /// Whether the sizes of existing files determine how much is used of them.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use content::{EntryKind, FoundTree, PathList, SizeTable, TreeLimits, TreeTooLarge, TreeWalk};
+use content::{EntryKind, FileNames, FoundTree, PathList, SizeTable, TreeLimits, TreeTooLarge, TreeWalk};
 use drivers::{LeftOut, VisitEntry, WalkError};
 use engine::{BesideFiles, DataSet, DataShape};
 use experiment::{ExistingTree, Workload};
@@ -101,9 +101,14 @@ impl TreeEntries {
         }
     }
 
-    /// The paths of all entries, by number.
-    pub(super) fn paths(&self) -> Arc<PathList> {
-        Arc::clone(&self.paths)
+    /// The names of all entries.
+    pub(super) fn names(&self) -> FileNames {
+        FileNames { found: Some(Arc::clone(&self.paths)), ..FileNames::default() }
+    }
+
+    /// Number of entries of all kinds.
+    pub(super) fn entries(&self) -> usize {
+        self.paths.len()
     }
 
     /// Number of files.

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use content::FileNames;
 use drivers::file::{FileKind, Fill, Hint, NamedFiles, Place as Where, walk_tree};
 use drivers::{DriverError, VisitEntry};
 use experiment::{Access, UserFiles};
@@ -35,7 +34,7 @@ pub(super) fn place(
         directory,
         job: String::new(),
         names: match tree {
-            Some(tree) => FileNames { found: Some(tree.paths()), ..FileNames::default() },
+            Some(tree) => tree.names(),
             None => files.names.clone(),
         },
         write: request.workload.changes_data(),
@@ -70,8 +69,7 @@ impl FileTarget {
     /// Every fault of the files, before anything is created or written; `writes` says that something will be.
     pub(super) fn look_by_name(&self, files: &FilesByName, writes: bool) -> Result<Look, TargetError> {
         let found = self.found_by_name(files)?;
-        let what = if files.are_of_tree() { "" } else { "files " };
-        let mut look = Look { seen: format!("{what}{}", files.shown()), ..Look::default() };
+        let mut look = Look { seen: files.shown(), ..Look::default() };
         for error in files.faults(&found, |file, found| self.check_by_name(files, file, found, writes)) {
             look = look.with(FindingKind::Misuse, error.to_string());
         }

@@ -3,12 +3,43 @@
 use experiment::OptionKind::{Choice, Flag};
 use experiment::{OptionHelp, TargetKind, Transport, UrlForm};
 use metrics::OpKind::{
-    Access, Append, Chmod, Close, Commit, Create, Getxattr, Link, List, Mkdir, Open, Overwrite,
+    self, Access, Append, Chmod, Close, Commit, Create, Getxattr, Link, List, Mkdir, Open, Overwrite,
     Read as ReadOp, ReadFile, Readdir, Readlink, Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim,
     Truncate, TruncateOverwrite, Write, WriteFile,
 };
 
 use super::options::{DEPTH, DIRECTORIES, DIRECTORY, ENGINE, IOPOLL, LAYOUT, REGISTERED, SQPOLL, SYNC};
+
+/// What can be done to files of a directory of our own.
+pub(super) const FILE_OPERATIONS: &[OpKind] = &[
+    ReadOp,
+    Write,
+    Create,
+    Commit,
+    Stat,
+    Remove,
+    List,
+    Trim,
+    Access,
+    Chmod,
+    Truncate,
+    Rename,
+    Link,
+    Symlink,
+    Readlink,
+    Mkdir,
+    Rmdir,
+    Append,
+    Readdir,
+    Setxattr,
+    Getxattr,
+    Open,
+    Close,
+    WriteFile,
+    ReadFile,
+    Overwrite,
+    TruncateOverwrite,
+];
 
 const FILE_OPTIONS: &[OptionHelp] = &[
     DIRECTORY,
@@ -57,41 +88,7 @@ pub(super) static FILE: TargetKind = TargetKind {
     passes: true,
     user_files: true,
     transport: Transport::Disk,
-    ..TargetKind::new(
-        "file",
-        "file:///mnt/data",
-        UrlForm::Path,
-        &[
-            ReadOp,
-            Write,
-            Create,
-            Commit,
-            Stat,
-            Remove,
-            List,
-            Trim,
-            Access,
-            Chmod,
-            Truncate,
-            Rename,
-            Link,
-            Symlink,
-            Readlink,
-            Mkdir,
-            Rmdir,
-            Append,
-            Readdir,
-            Setxattr,
-            Getxattr,
-            Open,
-            Close,
-            WriteFile,
-            ReadFile,
-            Overwrite,
-            TruncateOverwrite,
-        ],
-        FILE_OPTIONS,
-    )
+    ..TargetKind::new("file", "file:///mnt/data", UrlForm::Path, FILE_OPERATIONS, FILE_OPTIONS)
 };
 
 /// A whole block device.

@@ -8,18 +8,13 @@ use drivers::paths::Paths;
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Count, Flag};
 use experiment::{Cell, Job, OptionHelp, TargetKind, Transport, UrlForm};
-use metrics::OpKind::{
-    Access, Append, Chmod, Close, Commit, Create, Getxattr, Link, List, Mkdir, Open, Overwrite, Read,
-    ReadFile, Readdir, Readlink, Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate,
-    TruncateOverwrite, Write, WriteFile,
-};
 use serde_json::Value;
 
 use super::engines::{self, JobEngines};
 use super::file_job;
+use super::file_kinds::FILE_OPERATIONS;
 use super::gluster_place::{self, GlusterPlace};
 use super::hosts::{address, host_and_port};
-use super::lay_out::unlinks;
 use super::options::{DEPTH, DIRECTORIES, DIRECTORY, LAYOUT};
 use super::paths::{self, named};
 use super::place::{Entered, OwnPlace, PATIENCE};
@@ -57,41 +52,7 @@ static KIND: TargetKind = TargetKind {
     own_place: true,
     late_layout: true,
     transport: Transport::Network,
-    ..TargetKind::new(
-        "gluster",
-        "gluster://host/volume",
-        UrlForm::HostAndVolume,
-        &[
-            Read,
-            Write,
-            Create,
-            Commit,
-            Stat,
-            Remove,
-            List,
-            Trim,
-            Access,
-            Chmod,
-            Truncate,
-            Rename,
-            Link,
-            Symlink,
-            Readlink,
-            Mkdir,
-            Rmdir,
-            Append,
-            Readdir,
-            WriteFile,
-            ReadFile,
-            Overwrite,
-            TruncateOverwrite,
-            Open,
-            Close,
-            Setxattr,
-            Getxattr,
-        ],
-        OPTIONS,
-    )
+    ..TargetKind::new("gluster", "gluster://host/volume", UrlForm::HostAndVolume, FILE_OPERATIONS, OPTIONS)
 };
 
 impl Protocol for Gluster {
@@ -150,12 +111,8 @@ fn open(request: &OpenRequest<'_>) -> Result<GlusterTarget, TargetError> {
             .collect(),
         ..usual
     };
-    let place = match kept {
-        // A job's files lie where the user put them.
-        _ if job.is_some() => OwnPlace::stays(&context.run),
-        Some(_) => OwnPlace::stays(&context.run),
-        None => context.own_place(&entry),
-    };
+    // A job's files lie where the user put them.
+    let place = context.place_unless(kept.is_some() || job.is_some(), || entry);
     let driver = GlusterDriver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
     Ok(GlusterTarget { driver, place, patience: context.patience, address })
@@ -269,9 +226,6 @@ impl OpenTarget for GlusterTarget {
     }
 
     fn finish_files(&self, job: &Job, _laid_out: &LaidOut) -> Result<(), TargetError> {
-        if !unlinks(job) {
-            return Ok(());
-        }
-        Ok(self.driver.remove(&named_job::numbers(&self.driver.config().named), PATIENCE)?)
+        named_job::finish(job, &self.driver.config().named, |numbers| self.driver.remove(numbers, PATIENCE))
     }
 }

@@ -131,6 +131,11 @@ impl OpenContext {
             OwnPlace::stays(&self.run)
         }
     }
+
+    /// That of the user, if it `stays`; otherwise ours.
+    fn place_unless<P: JournaledPlace>(&self, stays: bool, place: impl FnOnce() -> P) -> OwnPlace {
+        if stays { OwnPlace::stays(&self.run) } else { self.own_place(&place()) }
+    }
 }
 
 /// A target cannot be used. One line: what was tried, what came back, what to do next.

@@ -78,10 +78,7 @@ fn open(request: &OpenRequest<'_>) -> Result<MemcachedTarget, TargetError> {
         paths: ways.paths,
         ..MemcachedConfig::new(address, prefix.clone())
     };
-    let place = match kept {
-        Some(_) => OwnPlace::stays(&context.run),
-        None => context.own_place(&MemcachedPlace { address, prefix }),
-    };
+    let place = context.place_unless(kept.is_some(), || MemcachedPlace { address, prefix });
     let driver = MemcachedDriver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
     let connections = paths::connections(workload, workload.queue_depth);

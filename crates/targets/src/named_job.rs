@@ -9,7 +9,7 @@ use metrics::OpKind;
 
 use super::TargetError;
 use super::job::{LaidOut, parts};
-use super::lay_out::{may_create, needs_data, stage, used_once};
+use super::lay_out::{may_create, needs_data, stage, unlinks, used_once};
 
 /// The names of a job's items by number.
 pub(super) fn names(job: &Job, workers: u32) -> BTreeMap<u64, String> {
@@ -60,7 +60,19 @@ pub(super) fn lay_out(
     Ok(LaidOut { files, stages })
 }
 
+/// Removes a job's items by `remove`, if the job does so at its end.
+///
+/// # Errors
+/// That of `remove`.
+pub(super) fn finish(
+    job: &Job,
+    named: &BTreeMap<u64, String>,
+    remove: impl FnOnce(&[u64]) -> Result<(), DriverError>,
+) -> Result<(), TargetError> {
+    if unlinks(job) { Ok(remove(&numbers(named))?) } else { Ok(()) }
+}
+
 /// The numbers of a job's items.
-pub(super) fn numbers(named: &BTreeMap<u64, String>) -> Vec<u64> {
+fn numbers(named: &BTreeMap<u64, String>) -> Vec<u64> {
     named.keys().copied().collect()
 }

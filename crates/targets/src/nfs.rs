@@ -218,12 +218,8 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
         named: named_files(workload).map(Arc::new),
         ..usual
     };
-    let place = match kept {
-        // Files with names lie where the user put them.
-        _ if config.named.is_some() => OwnPlace::stays(&context.run),
-        Some(_) => OwnPlace::stays(&context.run),
-        None => context.own_place(&place_of(&config)),
-    };
+    // Files with names lie where the user put them.
+    let place = context.place_unless(kept.is_some() || config.named.is_some(), || place_of(&config));
     let connections = paths::connections(workload, config.connections_per_worker);
     let driver = NfsDriver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;

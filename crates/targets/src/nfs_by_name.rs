@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use content::FileNames;
 use drivers::VisitEntry;
 use drivers::nfs::{ExportFiles, NamedPath, NfsConfig, NfsDriver, PathState};
 use experiment::{ExistingTree, Workload};
@@ -26,9 +25,9 @@ impl NfsTarget {
         let config = self.driver.config().clone();
         let named = ExportFiles {
             job: String::new(),
-            names: FileNames { found: Some(entries.paths()), ..FileNames::default() },
+            names: entries.names(),
             first_number: 0,
-            files: u32::try_from(entries.paths().len()).unwrap_or(u32::MAX).min(MOST_HANDLES),
+            files: u32::try_from(entries.entries()).unwrap_or(u32::MAX).min(MOST_HANDLES),
         };
         self.driver = NfsDriver::new(NfsConfig { named: Some(Arc::new(named)), ..config })?;
         self.by_name = FilesByName::of_tree(workload, entries);
@@ -72,8 +71,7 @@ impl NfsTarget {
         }
         let holds_data = found.iter().any(|found| found.bytes.is_some());
         look.space.iter_mut().for_each(|space| space.holds_data = holds_data);
-        let what = if files.are_of_tree() { "" } else { "files " };
-        look.seen = format!("the export answers; {what}{}", files.shown());
+        look.seen = format!("the export answers; {}", files.shown());
         let missing = files.missing(&found).next().is_some();
         (look, missing && files.are_filled())
     }

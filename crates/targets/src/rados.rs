@@ -12,7 +12,7 @@ use metrics::OpKind::{Append, Create, Delete, Get, List, Put, Read, Remove, Stat
 use serde_json::Value;
 
 use super::engines::{self, JobEngines};
-use super::lay_out::{refuse_trims, unlinks};
+use super::lay_out::refuse_trims;
 use super::options::DIRECTORY;
 use super::paths::named;
 use super::place::{Entered, OwnPlace, PATIENCE};
@@ -171,11 +171,7 @@ fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
         named: job.map(|job| named_job::names(job, workload.jobs)).unwrap_or_default(),
         ..entry.config()
     };
-    let place = match kept {
-        _ if job.is_some() => OwnPlace::stays(&context.run),
-        Some(_) => OwnPlace::stays(&context.run),
-        None => context.own_place(&entry),
-    };
+    let place = context.place_unless(kept.is_some() || job.is_some(), || entry);
     let driver = RadosDriver::new(config).map_err(|error| wrong(error.detail.into()))?;
     Ok(RadosTarget { driver, place, patience: context.patience })
 }
@@ -223,10 +219,7 @@ impl OpenTarget for RadosTarget {
     }
 
     fn finish_files(&self, job: &Job, _laid_out: &LaidOut) -> Result<(), TargetError> {
-        if !unlinks(job) {
-            return Ok(());
-        }
-        Ok(self.driver.remove(&named_job::numbers(&self.driver.config().named), PATIENCE)?)
+        named_job::finish(job, &self.driver.config().named, |numbers| self.driver.remove(numbers, PATIENCE))
     }
 
     fn prepare(&self) -> Result<Entered, TargetError> {

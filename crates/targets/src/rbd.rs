@@ -11,7 +11,6 @@ use metrics::OpKind::{self, Commit, Read, Trim, Write};
 use serde_json::Value;
 
 use super::engines::{self, JobEngines};
-use super::place::OwnPlace;
 use super::rados::{self, CLUSTER, CONF, ID, KEYRING, MONITORS};
 use super::rbd_image::RbdTarget;
 use super::rbd_place::{self, RbdPlace};
@@ -176,10 +175,7 @@ fn open(request: &OpenRequest<'_>) -> Result<RbdTarget, TargetError> {
     let pool =
         RadosDriver::new(drivers::rados::RadosConfig { prefix: "rbd".to_owned(), ..config.pool.clone() })
             .map_err(|error| wrong(&error.detail))?;
-    let place = match &creation {
-        Some(_) => context.own_place(&entry),
-        None => OwnPlace::stays(&context.run),
-    };
+    let place = context.place_unless(creation.is_none(), || entry);
     let mut opened = RbdTarget {
         driver: driver(config)?,
         pool,

@@ -228,28 +228,21 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
         blocks: workload.stream().map(|job| names(job, workload.jobs)),
         ..usual
     };
-    let place = match kept {
-        // A job's objects lie where the user put them.
-        _ if workload.lays_out_files() => OwnPlace::stays(&context.run),
-        Some(_) => OwnPlace::stays(&context.run),
-        None => {
-            let entry = S3Place {
-                endpoint: config.endpoint.to_string(),
-                connect_to: config.addresses.first().copied().or(config.connect_to),
-                bucket: config.bucket.clone(),
-                prefix: format!("{prefix}/"),
-                region: config.region.clone(),
-                path_style: config.path_style,
-                ca_file,
-                insecure,
-                fingerprint: pinned,
-                credentials_file,
-                profile,
-                may_have_parts: config.may_put_parts,
-            };
-            context.own_place(&entry)
-        }
-    };
+    // A job's objects lie where the user put them.
+    let place = context.place_unless(kept.is_some() || workload.lays_out_files(), || S3Place {
+        endpoint: config.endpoint.to_string(),
+        connect_to: config.addresses.first().copied().or(config.connect_to),
+        bucket: config.bucket.clone(),
+        prefix: format!("{prefix}/"),
+        region: config.region.clone(),
+        path_style: config.path_style,
+        ca_file,
+        insecure,
+        fingerprint: pinned,
+        credentials_file,
+        profile,
+        may_have_parts: config.may_put_parts,
+    });
     let driver = S3Driver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
     let connections = paths::connections(workload, workload.queue_depth);

@@ -17,12 +17,10 @@ use super::errors::{kind_of, words};
 use super::names::{MARK, object_of};
 use super::{FileDriver, NamedFiles, Place, TreeFiles, devices, facts, guard};
 use crate::numbers::{is_directory, is_symlink};
+use crate::own_directory::{self, MARK_TEXT};
 use crate::tree::{DirectoryTree, MAX_LEAF_LEN};
 use crate::{Announce, DriverError};
 
-/// Text in the mark file, for whoever finds it.
-const MARK_TEXT: &str = "manometer made this directory for a measurement, and removes it with all files in it that have \
-                         names of 16 hexadecimal digits\n";
 /// Begins the line of the mark file that describes the tree.
 const TREE_LINE: &str = "tree: ";
 /// `BLKFLSBUF` and `BLKDISCARD` of linux/fs.h.
@@ -51,14 +49,10 @@ impl FileDriver {
             Place::Directory(path) => {
                 announce()?;
                 fs::create_dir(path).map_err(|e| match e.kind() {
-                    io::ErrorKind::AlreadyExists => {
-                        let text = format!(
-                            "directory {} exists already: it is not ours, so nothing was touched; choose another name \
-                             or remove it",
-                            path.display()
-                        );
-                        DriverError::new(ErrorKind::AlreadyExists, text)
-                    }
+                    io::ErrorKind::AlreadyExists => DriverError::new(
+                        ErrorKind::AlreadyExists,
+                        own_directory::exists_already(path.display()),
+                    ),
                     _ => failed("making directory", path, &e),
                 })?;
                 fs::write(path.join(MARK), mark_text(&self.config().tree)).map_err(|e| unmarked(path, &e))?;
@@ -132,10 +126,7 @@ impl FileDriver {
         }
         let others = fs::read_dir(path).map_err(|e| failed("directory", path, &e))?;
         if others.flatten().any(|entry| entry.file_name().as_bytes() != MARK.as_bytes()) {
-            let text = format!(
-                "directory {} holds files that are not ours and was left with them: remove them by hand",
-                path.display()
-            );
+            let text = own_directory::holds_others(path.display());
             return Err(DriverError::new(ErrorKind::AlreadyExists, text));
         }
         fs::remove_file(path.join(MARK)).map_err(|e| failed("removing", &path.join(MARK), &e))?;
@@ -422,11 +413,7 @@ fn unmarked(path: &Path, error: &io::Error) -> DriverError {
 }
 
 fn not_ours(path: &Path) -> DriverError {
-    let text = format!(
-        "directory {} was not made by manometer (it has no file {MARK}): nothing in it was touched",
-        path.display()
-    );
-    DriverError::new(ErrorKind::AlreadyExists, text)
+    DriverError::new(ErrorKind::AlreadyExists, own_directory::not_ours(path.display()))
 }
 
 pub(super) fn failed(what: &str, path: &Path, error: &io::Error) -> DriverError {

@@ -15,11 +15,9 @@ use super::remove;
 use super::volume::{OpenFile, Volume, c_text};
 use crate::failure::Failure;
 use crate::file::names::MARK;
+use crate::own_directory::{self, MARK_TEXT};
 use crate::tree::MAX_LEAF_LEN;
 
-/// Text in the mark file, for whoever finds it.
-const MARK_TEXT: &str = "manometer made this directory for a measurement, and removes it with all files in it that have \
-                         names of 16 hexadecimal digits\n";
 /// Files removed at the same time.
 const AT_ONCE: usize = 8;
 
@@ -244,9 +242,5 @@ pub(super) fn at(path: &CStr, number: c_int) -> Failure {
 }
 
 pub(super) fn exists_already(config: &GlusterConfig) -> Failure {
-    let detail = format!(
-        "directory {} exists already: it is not ours, so nothing was touched; choose another name or remove it",
-        config.own_path()
-    );
-    Failure::new(ErrorKind::AlreadyExists, detail)
+    Failure::new(ErrorKind::AlreadyExists, own_directory::exists_already(config.own_path()))
 }

@@ -10,6 +10,7 @@ use super::volume::c_text;
 use crate::failure::Failure;
 use crate::file::names::{MARK, object_of};
 use crate::numbers::is_directory;
+use crate::own_directory;
 
 /// Names that are fetched before they are removed.
 const BATCH: usize = 4096;
@@ -28,10 +29,7 @@ pub(super) fn remove_all(control: &Control) -> Result<u64, Failure> {
     }
     let removed = empty(control, &own, 0)?;
     if control.entries(&own, BATCH)?.iter().any(|entry| entry.name != MARK.as_bytes()) {
-        let detail = format!(
-            "directory {own} holds files that are not ours and was left with them: remove them by hand"
-        );
-        return Err(Failure::new(ErrorKind::AlreadyExists, detail));
+        return Err(Failure::new(ErrorKind::AlreadyExists, own_directory::holds_others(own)));
     }
     control.remove_one(&c_text(&mark)?, false)?;
     control.remove_one(&c_text(&own)?, true)?;
@@ -74,9 +72,5 @@ fn empty(control: &Control, directory: &str, level: u32) -> Result<u64, Failure>
 }
 
 pub(super) fn not_ours(config: &GlusterConfig) -> Failure {
-    let detail = format!(
-        "directory {} was not made by manometer (it has no file {MARK}): nothing in it was touched",
-        config.own_path()
-    );
-    Failure::new(ErrorKind::AlreadyExists, detail)
+    Failure::new(ErrorKind::AlreadyExists, own_directory::not_ours(config.own_path()))
 }

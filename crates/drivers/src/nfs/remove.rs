@@ -21,6 +21,7 @@ use super::lane::is_ours;
 use super::manage::{after, open_directory};
 use super::{NfsConfig, NfsSession};
 use crate::numbers::is_directory;
+use crate::own_directory;
 use crate::{DriverError, Op, Payload, Session, Sink, WorkerContext};
 
 /// Files removed concurrently.
@@ -46,12 +47,8 @@ pub(super) fn remove_all(reactor: &Reactor, config: &NfsConfig, limit: Duration)
     match removal.remove_directory(root, &config.directory)? {
         true => Ok(removal.removed),
         false => {
-            let text = format!(
-                "directory {} in export {} holds files that are not ours and was left with them: remove them \
-                 by hand",
-                config.directory,
-                config.label()
-            );
+            let directory = format_args!("{} in export {}", config.directory, config.label());
+            let text = own_directory::holds_others(directory);
             Err(DriverError::new(ErrorKind::AlreadyExists, text))
         }
     }

@@ -35,6 +35,11 @@ pub fn host_list(text: &str) -> Result<Vec<String>, TextFault> {
     Ok(hosts)
 }
 
+/// Whether two names are of one host: the user and the port used to reach it do not identify it.
+pub fn is_same_host(one: &str, other: &str) -> bool {
+    bare_host(one) == bare_host(other)
+}
+
 /// The name of a host without user and port: `me@node1:2222` gives `node1`, `[fd00::1]:22` gives `fd00::1`. For several
 /// agents on one node (`node1/0`) it is the node.
 pub fn bare_host(host: &str) -> &str {

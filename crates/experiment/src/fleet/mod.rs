@@ -3,7 +3,7 @@
 mod hosts;
 mod variables;
 
-pub use hosts::{MAX_HOSTS, bare_host, host_list, host_port};
+pub use hosts::{MAX_HOSTS, bare_host, host_list, host_port, is_same_host};
 pub(crate) use variables::{ALWAYS, BRACES, Piece, fill_in, pieces};
 pub use variables::{HostValueError, escape_braces};
 
