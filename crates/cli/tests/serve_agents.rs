@@ -5,6 +5,7 @@
 mod serve_support;
 mod support;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use serve_support::{Served, directory};
 use support::wait_until;
@@ -89,6 +90,30 @@ fn agents_of_a_run_under_way_say_what_they_do_and_keep_what_was_recorded() {
         let answer = served.get(&path);
         assert_eq!((answer.status, &*answer.problem()), (status, code), "{path}");
     }
+}
+
+#[test]
+fn a_lost_agent_is_lost_while_its_cell_goes_on() {
+    let directory = directory();
+    let served = Served::start(&directory, &["--allow-command"]);
+    let text = fleet("{warm_up: 0s, measure: {at_least: 600s, at_most: 600s}}");
+    // The command's shell leaves its process id behind, and becomes the agent.
+    let pids = directory.path().join("pid-");
+    let told = format!("echo $$ > {}$1; exec", pids.display());
+    let run = served.run(&text.replace("exec", &told));
+    served.wait_for_intervals(&run, 2);
+    let pid: i32 =
+        std::fs::read_to_string(format!("{}node1", pids.display())).unwrap().trim().parse().unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    let states = || {
+        let page = served.get_json("/api/v3/agents");
+        names(list(&page, "agents"), "state").into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    wait_until("its loss to be noticed", || states() == ["active", "lost"]);
+    served.request("POST", &format!("/api/v3/runs/{run}/stop"), "", "");
+    served.all_events(&run);
+    let ended = served.get_json(&format!("/api/v3/runs/{run}/agents"));
+    assert_eq!(names(list(&ended, "agents"), "state"), ["ended", "lost"]);
 }
 
 /// Sum of a counter over the points of a host, or of all hosts together.

@@ -50,6 +50,11 @@ pub enum RunEvent<'a> {
         /// What it did.
         interval: &'a Interval,
     },
+    /// A host of the fleet is gone for good; a warning says why.
+    HostLost {
+        /// The host's name in the fleet.
+        host: &'a str,
+    },
     /// A cell has ended.
     CellEnded(&'a CellRecord),
     /// A phase of a check starts.

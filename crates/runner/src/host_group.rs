@@ -11,7 +11,7 @@ use targets::Secrets;
 use super::open_requests::OpenRequests;
 use super::preflight::{self, Depth};
 use crate::begin::RunError;
-use crate::events::Events;
+use crate::events::{Events, RunEvent};
 use crate::fleet_start::start_fleet;
 use crate::options::RunOptions;
 use crate::stop::StopToken;
@@ -97,6 +97,9 @@ pub fn start(
     let host_group_events = Arc::clone(host_group_events);
     let warn = Arc::clone(events);
     let tell = move |event: FleetEvent| {
+        if let FleetEvent::Lost { name, .. } = &event {
+            warn.event(RunEvent::HostLost { host: name });
+        }
         let told = told(&event);
         warn.warn(&told.text);
         host_group_events.add(told);

@@ -27,6 +27,8 @@ pub(crate) struct LiveAgent {
     pub last: Option<(Timestamp, AgentInterval)>,
     /// Whether the cell of that interval is under way.
     pub is_active: bool,
+    /// Whether it is gone for good.
+    pub is_lost: bool,
     /// What the newest ended cell recorded about it.
     pub ended: Option<AgentCell>,
 }
@@ -122,7 +124,12 @@ impl Events for LiveAgents {
                 };
                 if let Some(agent) = agent(&mut self.lock(), host) {
                     agent.last = Some((now(), last));
-                    agent.is_active = true;
+                    agent.is_active = !agent.is_lost;
+                }
+            }
+            RunEvent::HostLost { host, .. } => {
+                if let Some(agent) = agent(&mut self.lock(), host) {
+                    (agent.is_active, agent.is_lost) = (false, true);
                 }
             }
             RunEvent::CellEnded(record) => {
@@ -170,6 +177,18 @@ mod tests {
         assert_eq!((all["a"].is_active, all["b"].is_active), (false, true));
         report(&agents, 2, "a");
         assert!(agents.all()["a"].is_active);
+    }
+
+    #[test]
+    fn a_lost_agent_is_not_active_while_its_cell_goes_on() {
+        let agents = LiveAgents::default();
+        let state = || agents.all().get("a").map(|agent| (agent.is_active, agent.is_lost));
+        report(&agents, 0, "a");
+        agents.event(RunEvent::HostLost { host: "a" });
+        assert_eq!(state(), Some((false, true)));
+        // One that never reported.
+        agents.event(RunEvent::HostLost { host: "b" });
+        assert!(agents.all()["b"].is_lost);
     }
 
     #[test]

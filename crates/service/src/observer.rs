@@ -62,8 +62,9 @@ impl Events for Observer {
             }
             // Each run has an observer of its own.
             RunEvent::Began(progress) => drop(self.progress.set(Arc::clone(progress))),
-            // The queue reports the end, and experiments have no phases, rounds or steps.
-            RunEvent::PhaseBegan { .. }
+            // The queue reports the end, a message a lost host, and experiments have no phases, rounds or steps.
+            RunEvent::HostLost { .. }
+            | RunEvent::PhaseBegan { .. }
             | RunEvent::PhaseInterval { .. }
             | RunEvent::PhaseEnded { .. }
             | RunEvent::RoundBegan { .. }

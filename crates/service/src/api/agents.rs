@@ -53,16 +53,17 @@ enum AgentState {
     Active,
     /// It waits for its next cell, or has not reported an interval yet.
     Idle,
-    /// The newest ended cell lost it, and it has not reported since.
+    /// It is gone for good: for the rest of the run, or in the newest ended cell.
     Lost,
     /// Its run is not under way.
     Ended,
 }
 
 impl AgentState {
-    fn of(is_running: bool, is_active: bool, ended: Option<&AgentCell>) -> Self {
-        match ended.is_some_and(|cell| cell.lost.is_some()) {
-            _ if is_active => Self::Active,
+    /// `now` is what it does in a run under way.
+    fn of(is_running: bool, now: &LiveAgent, ended: Option<&AgentCell>) -> Self {
+        match now.is_lost || ended.is_some_and(|cell| cell.lost.is_some()) {
+            _ if now.is_active => Self::Active,
             true => Self::Lost,
             false if is_running => Self::Idle,
             false => Self::Ended,
@@ -81,13 +82,14 @@ fn agents(
     let RunRecord { id, version, hosts, .. } = record;
     hosts.into_iter().map(move |host| {
         let now = live.remove(&host.name).unwrap_or_default();
-        let last_cell = now.ended.or_else(|| ended.remove(&host.name));
+        let last_cell = now.ended.clone().or_else(|| ended.remove(&host.name));
+        let state = AgentState::of(is_running, &now, last_cell.as_ref());
         let (last_seen, last_interval) = now.last.unzip();
         AgentView {
             id: format!("{id}/{}", host.name),
             run: id.clone(),
             name: host.name,
-            state: AgentState::of(is_running, now.is_active, last_cell.as_ref()),
+            state,
             version: version.clone(),
             last_seen,
             last_interval,
@@ -216,14 +218,16 @@ mod tests {
     #[test]
     fn a_lost_agent_is_lost_until_it_reports_again() {
         let lost: AgentCell = AgentCell::lost_in(3, "no news for 10 s");
-        for (running, active, ended, expected) in [
-            (true, true, Some(&lost), AgentState::Active),
-            (true, false, Some(&lost), AgentState::Lost),
-            (false, false, Some(&lost), AgentState::Lost),
-            (true, false, None, AgentState::Idle),
-            (false, false, None, AgentState::Ended),
+        for (running, (is_active, is_lost), ended, expected) in [
+            (true, (true, false), Some(&lost), AgentState::Active),
+            (true, (false, false), Some(&lost), AgentState::Lost),
+            (true, (false, true), None, AgentState::Lost),
+            (false, (false, false), Some(&lost), AgentState::Lost),
+            (true, (false, false), None, AgentState::Idle),
+            (false, (false, false), None, AgentState::Ended),
         ] {
-            assert_eq!(AgentState::of(running, active, ended), expected, "{running} {active} {ended:?}");
+            let now = LiveAgent { is_active, is_lost, ..LiveAgent::default() };
+            assert_eq!(AgentState::of(running, &now, ended), expected, "{running} {now:?} {ended:?}");
         }
     }
 }
