@@ -139,8 +139,8 @@ impl Exec {
             }
             libc::EPERM | libc::EACCES => {
                 let detail = format!(
-                    "{}: {}; next: osd_class_load_list must name the class, and the user's caps must allow to call it \
-                     (`x`, unless osd_class_default_list names it)",
+                    "{}: {}; next: osd_class_load_list must name the class, and the user's caps need x, as in \
+                     osd 'allow rwx pool=…'",
                     self.name(),
                     text(code)
                 );
