@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use drivers::rados::{RadosAccess, RadosConfig, RadosDriver};
+use drivers::rados::{ObjectMethod, OmapShape, RadosAccess, RadosConfig, RadosDriver};
 use drivers::{Done, Driver, Op, OpError, Payload, Session, Sink, WorkerContext};
 use metrics::{ErrorKind, OpKind};
 use reactor::{BackendChoice, Reactor};
@@ -181,6 +181,11 @@ fn what_cannot_be_opened_is_explained_in_one_line() {
         assert!(error.kind == kind && error.detail.contains(text), "{error:?}");
         assert!(!error.detail.contains('\n'), "{error}");
     }
+    let old = rados_library::compiled_without("rados_read_op_omap_get_vals_by_keys");
+    let error = refused(RadosConfig { library: Some(old.path().join("librados.so.2")), ..usual() });
+    let part =
+        "has no function rados_read_op_omap_get_vals_by_keys; next: install a newer version of the package";
+    assert!(error.detail.contains(part) && !error.detail.contains('\n'), "{error}");
     assert!(RadosDriver::new(config("a/b")).is_err());
 }
 
@@ -223,4 +228,145 @@ fn what_cannot_be_removed_is_reported() {
     perform(config("stays"), &[op(OpKind::Put, 0xe016).range(0, 16)], LONG);
     let error = RadosDriver::new(config("stays")).unwrap().remove_all(LONG).unwrap_err();
     assert!(error.detail.starts_with("Ceph, pool bench: ") && !error.detail.contains('\n'), "{error}");
+}
+
+/// A driver with keys of this size, and a method.
+fn with_more(prefix: &str, (keys, value_bytes): (u32, u32), method: ObjectMethod) -> RadosConfig {
+    RadosConfig { omap: Some(OmapShape { keys, value_bytes }), exec: Some(method), ..config(prefix) }
+}
+
+fn hello(class: &str, method: &str, input: &str) -> ObjectMethod {
+    let [class, method] = [class, method].map(str::to_owned);
+    ObjectMethod { class, method, input: input.into(), output_bytes: 16 }
+}
+
+#[test]
+fn keys_are_set_and_their_values_verified() {
+    let kinds = |results: Vec<Result<Done, OpError>>| -> Vec<_> {
+        results
+            .into_iter()
+            .map(|result| result.map(|done| (done.bytes, done.rpcs)).map_err(|e| e.kind))
+            .collect()
+    };
+    let put = |object| op(OpKind::Put, object).range(0, 4096);
+    let (set, get) = (|object| op(OpKind::OmapSet, object), |object| op(OpKind::OmapGet, object));
+    let done = Ok((0, 1));
+    let shape = |keys, value_bytes| with_more("omap", (keys, value_bytes), hello("hello", "say_hello", ""));
+    // The generation of the object's data does not matter; 0xa1 forgets some keys, and a value of 0xa2 is wrong.
+    let ops = [
+        put(1),
+        get(1),
+        set(1),
+        get(1),
+        set(1).generation(3),
+        get(1).generation(4),
+        set(0xa1),
+        get(0xa1),
+        set(0xa2),
+        get(0xa2),
+        get(0xa3),
+        set(0xe028),
+    ];
+    let (results, _) = perform(shape(12, 100), &ops, LONG);
+    let details: Vec<String> =
+        results.iter().filter_map(|result| Some(result.as_ref().err()?.detail.to_string())).collect();
+    let missing = Err(ErrorKind::NotFound);
+    let expected = [
+        Ok((4096, 1)),
+        missing,
+        done,
+        done,
+        done,
+        done,
+        done,
+        missing,
+        done,
+        Err(ErrorKind::Corrupt),
+        missing,
+        Err(ErrorKind::NoSpace),
+    ];
+    assert_eq!(kinds(results), expected);
+    for (detail, part) in details.iter().zip([
+        "omap-get omap.0000000000000001 in pool bench: 0 of 12 keys are set",
+        "5 of 12 keys are set",
+        "the value of key.000000: not what was written",
+        "No such file or directory",
+        "No space left on device",
+    ]) {
+        assert!(detail.contains(part) && !detail.contains('\n'), "{detail}");
+    }
+    // Fewer keys are there too; values of another size are not what was set.
+    let (results, _) = perform(shape(3, 100), &[get(1)], LONG);
+    assert_eq!(kinds(results), [done]);
+    let (results, _) = perform(shape(12, 99), &[get(1)], LONG);
+    assert_eq!(kinds(results), [Err(ErrorKind::Length)]);
+    let (results, _) = perform(config("omap"), &[set(1), get(1)], LONG);
+    assert_eq!(kinds(results), [Err(ErrorKind::Rejected), Err(ErrorKind::Rejected)]);
+}
+
+#[test]
+fn methods_are_called_and_refused_in_one_line() {
+    let with = |method| with_more("exec", (1, 1), method);
+    let ops = [op(OpKind::Put, 1).range(0, 16), op(OpKind::Exec, 1), op(OpKind::Exec, 1)];
+    let (results, _) = perform(with(hello("hello", "say_hello", "world")), &ops, LONG);
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+    for (method, kind, part) in [
+        (
+            hello("hello", "say_hello", "everybody!"),
+            ErrorKind::Length,
+            "hello.say_hello: the output exceeds exec_output_size",
+        ),
+        (hello("hello", "say_bye", ""), ErrorKind::Rejected, "hello.say_bye: Operation not supported"),
+        (
+            hello("secret", "say_hello", ""),
+            ErrorKind::AccessDenied,
+            "secret.say_hello: Operation not permitted",
+        ),
+    ] {
+        let (results, _) = perform(with(method), &[op(OpKind::Exec, 1)], LONG);
+        let error = results[0].as_ref().unwrap_err();
+        assert!(error.kind == kind && error.detail.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn a_method_is_looked_for_without_calling_it() {
+    let check = |method| RadosDriver::new(with_more("probe", (1, 1), method)).unwrap().check_method(LONG);
+    check(hello("hello", "say_hello", "world")).unwrap();
+    RadosDriver::new(config("probe")).unwrap().check_method(LONG).unwrap();
+    for (method, kind, part) in [
+        (
+            hello("helo", "say_hello", ""),
+            ErrorKind::Rejected,
+            "no object class helo with a method say_hello; next:",
+        ),
+        (hello("secret", "say_hello", ""), ErrorKind::AccessDenied, "osd_class_load_list"),
+        (hello("a\0b", "say_hello", ""), ErrorKind::Rejected, "a name holds a zero byte"),
+    ] {
+        let error = check(method).unwrap_err();
+        assert!(error.kind == kind && error.detail.contains(part), "{error:?}");
+        assert!(!error.detail.contains('\n'), "{error}");
+    }
+    let found = RadosDriver::new(config("probe")).unwrap().adopt(LONG).unwrap_err();
+    assert_eq!(found.kind, ErrorKind::NotFound, "nothing was created");
+}
+
+/// librados returns it long after: the lane continues, and neither the keys nor the output are written to memory of others.
+#[test]
+fn keys_that_come_too_late_are_given_back() {
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
+    let config = with_more("latemap", (4, 64), hello("hello", "say_hello", "world"));
+    let driver = RadosDriver::new(config).unwrap();
+    reactor.block_on(async {
+        let session = driver.connect(&reactor, &context(1, Duration::from_secs(1))).await.unwrap();
+        session.perform(&op(OpKind::OmapSet, 3)).await.unwrap();
+        for (kind, stuck) in [(OpKind::OmapGet, 0xf2), (OpKind::Exec, 0xf1), (OpKind::OmapSet, 0xf1)] {
+            let error = session.perform(&op(kind, stuck)).await.unwrap_err();
+            assert_eq!(error.kind, ErrorKind::TimedOut, "{error}");
+        }
+        while session.facts().late_replies < 3 {
+            session.perform(&op(OpKind::OmapGet, 3)).await.unwrap();
+            session.perform(&op(OpKind::Exec, 3)).await.unwrap();
+        }
+    });
 }

@@ -5,7 +5,7 @@
 mod rados_library;
 mod warm;
 
-use drivers::rados::{RadosAccess, RadosConfig, RadosDriver};
+use drivers::rados::{ObjectMethod, OmapShape, RadosAccess, RadosConfig, RadosDriver};
 use drivers::{Driver, Op, Sink};
 use metrics::OpKind;
 use reactor::{BackendChoice, Reactor};
@@ -16,6 +16,13 @@ fn warm_operations_allocate_nothing() {
     let file = directory.path().join("librados.so.2");
     for sink in [Sink::Buffer, Sink::Verify] {
         let config = RadosConfig {
+            omap: Some(OmapShape { keys: 100, value_bytes: 1000 }),
+            exec: Some(ObjectMethod {
+                class: "hello".to_owned(),
+                method: "say_hello".to_owned(),
+                input: b"world".to_vec(),
+                output_bytes: 1 << 16,
+            }),
             library: Some(file.clone()),
             ..RadosConfig::new(RadosAccess::default(), "bench", "warm")
         };
@@ -30,6 +37,9 @@ fn warm_operations_allocate_nothing() {
                 Op::new(OpKind::Write, 0, 1).range(4096, 4096),
                 Op::new(OpKind::Read, 0, 1).range(4096, 4096),
                 Op::new(OpKind::Stat, 0, 1),
+                Op::new(OpKind::OmapSet, 0, 1),
+                Op::new(OpKind::OmapGet, 0, 1),
+                Op::new(OpKind::Exec, 0, 1),
                 Op::new(OpKind::Append, 0, 1).range(warm::LEN, 4096),
                 Op::new(OpKind::Truncate, 0, 1).range(0, 4096),
                 Op::new(OpKind::Delete, 0, 1),

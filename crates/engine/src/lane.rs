@@ -217,7 +217,7 @@ fn look_again<'a, S: Session>(
     Box::pin(async move {
         let place =
             shared.recorder.borrow_mut().note_corrupt(op, described(op, &error.detail, "no second read"));
-        if !op.kind.reads() {
+        if !op.kind.can_be_verified() {
             return;
         }
         let second = session.perform(op).await;

@@ -9,7 +9,7 @@ use metrics::OpKind::{
 };
 use units::Size;
 
-use crate::kind::TargetKind;
+use crate::kind::{NeededValue, TargetKind};
 use crate::place::{Log, Place};
 use crate::plan::{Access, Cell, Prepare};
 use crate::reader::Fields;
@@ -134,13 +134,23 @@ fn ops_of_kind(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
 /// Rejects an operation without the option that it needs.
 fn option_of_op(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell, op: OpKind) {
     for need in kind.op_needs.iter().filter(|need| need.op == op) {
-        let default = kind.option(need.option).map_or("", |help| help.default);
-        if cell.target.option(need.option).unwrap_or(default) != need.value {
-            fields.fault(
+        let (option, given) = (need.option, cell.target.option(need.option));
+        match need.value {
+            NeededValue::Any { such_as } if given.is_none_or(str::is_empty) => fields.fault(
                 "ops",
-                format!("{} has no {:?}", need.otherwise, op.name()),
-                format!("write {}: \"{}\" at the target, or take {op} out", need.option, need.value),
-            );
+                format!("{op} needs the option {option} of the target"),
+                format!("write {option}: {such_as} at the target, or take {op} out"),
+            ),
+            NeededValue::This { value, otherwise }
+                if given.or_else(|| kind.option(option).map(|help| help.default)) != Some(value) =>
+            {
+                fields.fault(
+                    "ops",
+                    format!("{otherwise} has no {:?}", op.name()),
+                    format!("write {option}: \"{value}\" at the target, or take {op} out"),
+                );
+            }
+            NeededValue::Any { .. } | NeededValue::This { .. } => {}
         }
     }
 }

@@ -42,7 +42,7 @@ pub struct TargetKind {
     pub form: UrlForm,
     /// The supported operations.
     pub ops: &'static [OpKind],
-    /// Those of them that need a certain value of an option.
+    /// Those of them that need an option.
     pub op_needs: &'static [OpNeed],
     /// The supported options.
     pub options: &'static [OptionHelp],
@@ -104,7 +104,7 @@ impl CalibratedOp {
     }
 }
 
-/// An operation that needs a certain value of an option.
+/// An operation that needs an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpNeed {
     /// The operation.
@@ -112,9 +112,24 @@ pub struct OpNeed {
     /// Name of the option.
     pub option: &'static str,
     /// The value that it needs.
-    pub value: &'static str,
-    /// What does not have the operation otherwise, as in `NFS version 3 has no "open"`.
-    pub otherwise: &'static str,
+    pub value: NeededValue,
+}
+
+/// The value of an option that an operation needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NeededValue {
+    /// Any.
+    Any {
+        /// An example.
+        such_as: &'static str,
+    },
+    /// This one.
+    This {
+        /// The value.
+        value: &'static str,
+        /// What does not have the operation otherwise, as in `NFS version 3 has no "open"`.
+        otherwise: &'static str,
+    },
 }
 
 /// What lies between this program and the target's service.

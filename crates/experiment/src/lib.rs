@@ -53,7 +53,7 @@ pub use fleet::{
     host_list, host_port, is_same_host,
 };
 pub use job::*;
-pub use kind::{CalibratedOp, OpNeed, TargetKind, Transport, UrlForm, is_url, kind_of};
+pub use kind::{CalibratedOp, NeededValue, OpNeed, TargetKind, Transport, UrlForm, is_url, kind_of};
 pub use known::reference;
 pub use load::{Load, MAX_BATCH, MixLoad, Workload};
 pub use nearest::{hint, nearest};

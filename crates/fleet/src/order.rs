@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use experiment::{Arrivals, CacheControl, Cell, Sharing, WITHOUT_LIMIT_S};
-use metrics::ErrorKind;
+use metrics::{ErrorKind, OpKind};
 use serde::{Deserialize, Serialize};
 use targets::{AccessKey, Look, Patience};
 
@@ -243,8 +243,11 @@ pub enum StageTask {
         /// Which.
         step: u32,
     },
-    /// Create this agent's files, empty.
-    Create,
+    /// One operation on each of this agent's files or objects, such as creating it.
+    Visit {
+        /// The operation.
+        kind: OpKind,
+    },
     /// Write every byte of this agent's share.
     Fill {
         /// The generation of the content.

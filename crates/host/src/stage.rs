@@ -28,8 +28,8 @@ impl HostTarget {
         let mass = |workload| self.full_pass(workload, reactor);
         let mut plan = match &request.task {
             StageTask::LayOut { step } => self.lay_out_plan(*step, reactor)?,
-            StageTask::Create => {
-                mass(StageWorkload::Visit { data_set: self.own.clone(), kind: OpKind::Create })
+            StageTask::Visit { kind } => {
+                mass(StageWorkload::Visit { data_set: self.own.clone(), kind: *kind })
             }
             StageTask::Fill { generation } => {
                 let block_bytes = load::large_block(self.own.shape().item_bytes());

@@ -102,6 +102,12 @@ named! {
         Overwrite = "overwrite",
         /// Empty an existing file and write all of it again.
         TruncateOverwrite = "truncate-overwrite",
+        /// Set keys of an object's map (RADOS omap).
+        OmapSet = "omap-set",
+        /// Read the values of keys of an object's map (RADOS omap).
+        OmapGet = "omap-get",
+        /// Call a method of an object class (RADOS exec).
+        Exec = "exec",
     }
 }
 

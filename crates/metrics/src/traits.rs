@@ -17,6 +17,9 @@ pub struct OpTraits {
     pub subject: OpSubject,
     /// The shapes of data that support it.
     pub of: OpShapes,
+    /// The operation that sets what it reads besides content: the preparation performs it once on each file or object of
+    /// the data set.
+    pub set_by: Option<OpKind>,
 }
 
 /// Direction of the data. `self as usize` indexes reads, writes, trims.
@@ -96,6 +99,7 @@ const READS: OpTraits = OpTraits {
     extent: OpExtent::Range,
     subject: OpSubject::DataSet,
     of: ALL,
+    set_by: None,
 };
 const WRITES: OpTraits = OpTraits {
     direction: Some(OpDirection::Write),
@@ -130,6 +134,12 @@ impl OpKind {
     #[inline]
     pub const fn moves_bytes(self) -> bool {
         self.traits().moves_bytes
+    }
+
+    /// Whether what it reads can be compared with what was written.
+    #[inline]
+    pub const fn can_be_verified(self) -> bool {
+        self.reads() || self.traits().set_by.is_some()
     }
 
     /// Whether it covers a range of bytes in the workload's block sizes.
@@ -233,6 +243,9 @@ const fn traits_of(kind: OpKind) -> OpTraits {
         OpKind::Copy => OpTraits { of: OBJECTS, ..MAKES },
         OpKind::PutTagging => OpTraits { changes: OpChange::Attributes, of: OBJECTS, ..LOOKS },
         OpKind::GetTagging => OpTraits { of: OBJECTS, ..LOOKS },
+        // What a method does is its own; keys and values are no payload.
+        OpKind::OmapSet | OpKind::Exec => OpTraits { changes: OpChange::Attributes, of: OBJECTS, ..LOOKS },
+        OpKind::OmapGet => OpTraits { of: OBJECTS, set_by: Some(OpKind::OmapSet), ..LOOKS },
     }
 }
 
@@ -247,15 +260,18 @@ mod tests {
     #[test]
     fn the_table_says_of_each_operation_what_it_is() {
         use OpKind::{
-            Access, Append, BatchDelete, Chmod, Close, Commit, Copy, Create, Delete, Get, GetTagging,
-            Getxattr, Link, List, ListPrefixes, Mkdir, Open, Overwrite, Put, PutTagging, Read, ReadFile,
-            Readdir, Readlink, Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim, Truncate,
-            TruncateOverwrite, Write, WriteFile,
+            Access, Append, BatchDelete, Chmod, Close, Commit, Copy, Create, Delete, Exec, Get, GetTagging,
+            Getxattr, Link, List, ListPrefixes, Mkdir, OmapGet, OmapSet, Open, Overwrite, Put, PutTagging,
+            Read, ReadFile, Readdir, Readlink, Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim,
+            Truncate, TruncateOverwrite, Write, WriteFile,
         };
         let own = [Truncate, Rename, Link, Symlink, Readlink, Mkdir, Rmdir];
         let last = [Open, Close, WriteFile];
         let again = [Overwrite, TruncateOverwrite];
+        let rados = [OmapSet, OmapGet, Exec];
         assert_eq!(all(OpKind::reads), [Read, Get, ReadFile]);
+        assert_eq!(all(OpKind::can_be_verified), [Read, Get, ReadFile, OmapGet]);
+        assert_eq!(all(|kind| kind.traits().set_by == Some(OmapSet)), [OmapGet]);
         assert_eq!(all(OpKind::writes), [&[Write, Put, Append, WriteFile], &again[..]].concat());
         assert_eq!(
             all(OpKind::moves_bytes),
@@ -280,11 +296,9 @@ mod tests {
         );
         let data_set =
             [Read, Write, Commit, Stat, Get, Trim, Access, Chmod, PutTagging, GetTagging, Setxattr, Getxattr];
-        assert_eq!(all(OpKind::needs_data), [&data_set[..], &[ReadFile], &again].concat());
-        assert_eq!(
-            all(OpKind::is_for_objects),
-            [Put, Get, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes]
-        );
+        assert_eq!(all(OpKind::needs_data), [&data_set[..], &[ReadFile], &again, &rados].concat());
+        let objects = [Put, Get, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes];
+        assert_eq!(all(OpKind::is_for_objects), [&objects[..], &rados].concat());
         let files = [
             &[Write, Create, Commit, Remove, Trim, Access, Chmod],
             &own[..],
@@ -300,10 +314,13 @@ mod tests {
             all(|kind| kind.traits().of.files),
             [&files, &own[..], &[Append, Readdir, Setxattr, Getxattr], &last, &[ReadFile], &again].concat()
         );
-        assert_eq!(all(|kind| kind.traits().changes == OpChange::Attributes), [Chmod, PutTagging, Setxattr]);
+        assert_eq!(
+            all(|kind| kind.traits().changes == OpChange::Attributes),
+            [Chmod, PutTagging, Setxattr, OmapSet, Exec]
+        );
         let objects =
             [Read, Stat, Put, Get, List, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes];
-        assert_eq!(all(|kind| kind.traits().of.objects), objects);
+        assert_eq!(all(|kind| kind.traits().of.objects), [&objects[..], &rados].concat());
         assert_eq!(all(|kind| kind.traits().of.device), [Read, Write, Commit, Stat, Trim]);
         assert_eq!(
             all(|kind| kind.traits().direction == Some(OpDirection::Trim)),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use engine::Left;
-use experiment::{Cell, ErrorPolicy, SteadyRule};
+use experiment::{Cell, ErrorPolicy, Prepare, SteadyRule};
 use fleet::Act;
 use host::load;
 use metrics::ErrorKind;
@@ -18,6 +18,7 @@ use super::cell_run::CellRun;
 use super::context::{CellFailure, Context};
 use super::data_sets::{self, DataSets, Ready};
 use super::facts;
+use super::fill;
 use super::gates;
 use super::hosts;
 use super::job;
@@ -83,6 +84,9 @@ pub fn open(context: &Context, data_sets: &mut DataSets, cell: &Cell) -> Result<
     data_sets.enter(context, cell, &site)?;
     let mut stages = Vec::new();
     let ready = data_sets.make_ready(context, cell, &site, &mut stages)?;
+    if matches!(cell.stages.prepare, Prepare::Fill | Prepare::FillAlways) {
+        stages.extend(fill::set(context, cell, &site)?);
+    }
     let devices = match cell.workload.lays_out_files() && !site.lays_out_late() {
         true => job::lay_out(context, cell, &site, &mut stages)?,
         false => BTreeSet::new(),
@@ -292,7 +296,7 @@ impl CellRun<'_> {
         let (mut reads, mut others) = (0, 0);
         for (kind, stats) in &result.total.ops {
             let corrupt = stats.errors[ErrorKind::Corrupt as usize];
-            *if kind.reads() { &mut reads } else { &mut others } += corrupt;
+            *if kind.can_be_verified() { &mut reads } else { &mut others } += corrupt;
         }
         // Which host found it, if there are several.
         let detail = measured.parts.iter().find_map(|part| {

@@ -1,8 +1,9 @@
-//! Fills a data set: writes every byte, then checks that it is there.
+//! Prepares a data set: writes every byte and checks that it is there, and sets what else a load reads.
 
 use experiment::{Cell, Sharing};
 use fleet::{Act, HostGroupResult, StageTask};
 use metrics::OpKind;
+use reactor::clock;
 use store::StageRecord;
 use units::Size;
 
@@ -21,8 +22,34 @@ pub fn fill(
     site: &Site,
     generation: u32,
 ) -> Result<StageRecord, CellFailure> {
-    let mut filling =
-        Filling { context, cell, generation, part: 0, prepared: StageRecord::new(PREPARE, 0.0) };
+    pass(context, cell, site, Pass::Fill { generation })
+}
+
+/// Sets what the operations of a load read besides content, such as the keys of objects, on each file or object of all
+/// hosts' data sets; `None` if they read nothing else. A load may have changed it, so every such load needs this.
+///
+/// # Errors
+/// As [`fill`].
+pub fn set(context: &Context, cell: &Cell, site: &Site) -> Result<Option<StageRecord>, CellFailure> {
+    let mut kinds = cell.workload.ops.iter().filter_map(|weighted| weighted.op.traits().set_by);
+    let Some(kind) = kinds.next() else { return Ok(None) };
+    let begun_ns = clock::now_ns();
+    let set = pass(context, cell, site, Pass::Set { kind })?;
+    let seconds = clock::now_ns().saturating_sub(begun_ns) as f64 / 1e9;
+    Ok(Some(StageRecord { seconds, note: Some(format!("{kind} on each")), ..set }))
+}
+
+/// What is done to the whole data set.
+#[derive(Clone, Copy)]
+enum Pass {
+    /// Every byte is written.
+    Fill { generation: u32 },
+    /// One operation on each file or object.
+    Set { kind: OpKind },
+}
+
+fn pass(context: &Context, cell: &Cell, site: &Site, pass: Pass) -> Result<StageRecord, CellFailure> {
+    let mut filling = Filling { context, cell, pass, part: 0, prepared: StageRecord::new(PREPARE, 0.0) };
     filling.over(site)?;
     let others_read_it = matches!(context.sharing(), Sharing::Common | Sharing::Neighbour);
     for lost in site.lost(context) {
@@ -49,22 +76,26 @@ pub fn fill(
 struct Filling<'a> {
     context: &'a Context,
     cell: &'a Cell,
-    generation: u32,
+    pass: Pass,
     /// Number of stages so far.
     part: u32,
     prepared: StageRecord,
 }
 
 impl Filling<'_> {
-    /// Creates and fills what the hosts of a site lack.
+    /// Creates and fills what the hosts of a site lack, or sets what they need.
     fn over(&mut self, site: &Site) -> Result<(), CellFailure> {
+        let generation = match self.pass {
+            Pass::Fill { generation } => generation,
+            Pass::Set { kind } => return self.run(site, StageTask::Visit { kind }),
+        };
         // Full-size files are overwritten: their content is of another generation. Missing files with names were created
         // when the place was entered.
         let numbered = self.cell.workload.user_files().is_none();
         if numbered && site.kind() == "files" && check_complete(self.context, site, false).is_err() {
-            self.run(site, StageTask::Create)?;
+            self.run(site, StageTask::Visit { kind: OpKind::Create })?;
         }
-        self.run(site, StageTask::Fill { generation: self.generation })
+        self.run(site, StageTask::Fill { generation })
     }
 
     fn run(&mut self, site: &Site, task: StageTask) -> Result<(), CellFailure> {
@@ -82,7 +113,8 @@ impl Filling<'_> {
             .total
             .op(OpKind::Create)
             .map_or(0, |stats| stats.errors[metrics::ErrorKind::AlreadyExists as usize]);
-        self.prepared.failed += whole.total.failed() - there;
+        let failed = whole.total.failed() - there;
+        self.prepared.failed += failed;
         self.prepared.bytes += whole.total.bytes();
         if whole.stopped {
             return Err(CellFailure::Interrupted);
@@ -94,18 +126,25 @@ impl Filling<'_> {
         let kept = || parts.iter().filter(|part| part.lost.is_none());
         let written: u64 = kept().map(|part| part.result.total.bytes()).sum();
         let expected: u64 = kept().map(|part| site.bytes_of(part.member)).sum();
-        if kept().all(|part| part.result.exhausted) && (!fills || written >= expected) {
+        let complete = match self.pass {
+            Pass::Fill { .. } => !fills || written >= expected,
+            // A visit passes over what fails.
+            Pass::Set { .. } => failed == 0,
+        };
+        if complete && kept().all(|part| part.result.exhausted) {
             return Ok(());
         }
         let cause = whole.error_samples.first().map_or_else(
             || "look at the target's health, then run again".to_owned(),
             |(kind, detail)| format!("{kind}: {detail}"),
         );
-        Err(CellFailure::Failed(format!(
-            "prepare wrote only {} of {}: {cause}",
-            Size(written).rounded(),
-            Size(expected).rounded()
-        )))
+        Err(CellFailure::Failed(match self.pass {
+            Pass::Fill { .. } => {
+                let [written, expected] = [written, expected].map(|bytes| Size(bytes).rounded());
+                format!("prepare wrote only {written} of {expected}: {cause}")
+            }
+            Pass::Set { kind } => format!("prepare could not {kind} everywhere: {cause}"),
+        }))
     }
 }
 

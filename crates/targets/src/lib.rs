@@ -41,6 +41,7 @@ mod paths;
 mod place;
 mod protocol;
 mod rados;
+mod rados_options;
 mod rados_place;
 mod rados_pool;
 mod rbd;

@@ -9,7 +9,8 @@ use drivers::nfs::{ExportFiles, Lookup, NfsAddress, NfsConfig, NfsDriver, NfsVer
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Choice, Flag, Text};
 use experiment::{
-    CalibratedOp, Cell, Job, OpNeed, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm, Workload,
+    CalibratedOp, Cell, Job, NeededValue, OpNeed, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm,
+    Workload,
 };
 use metrics::OpKind::{
     self, Access, Append, Chmod, Close, Commit, Create, Link, List, Mkdir, Open, Overwrite, Read, ReadFile,
@@ -141,7 +142,8 @@ pub(super) static KIND: TargetKind = TargetKind {
 
 /// An operation that only version 4.1 has.
 const fn needs_version_4_1(op: OpKind) -> OpNeed {
-    OpNeed { op, option: "version", value: "4.1", otherwise: "NFS version 3" }
+    let value = NeededValue::This { value: "4.1", otherwise: "NFS version 3" };
+    OpNeed { op, option: "version", value }
 }
 
 impl Protocol for Nfs {

@@ -6,16 +6,22 @@ use std::path::{Path, PathBuf};
 use drivers::rados::{RadosConfig, RadosDriver};
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Count, Text};
-use experiment::{Cell, Job, OptionHelp, TargetKind, Transport, UrlForm};
+use experiment::{Cell, Job, NeededValue, OpNeed, OptionHelp, TargetKind, Transport, UrlForm};
 use metrics::ErrorKind;
-use metrics::OpKind::{Append, Create, Delete, Get, List, Put, Read, Remove, Stat, Truncate, Write};
+use metrics::OpKind::{
+    Append, Create, Delete, Exec, Get, List, OmapGet, OmapSet, Put, Read, Remove, Stat, Truncate, Write,
+};
 use serde_json::Value;
+use units::Size;
 
 use super::engines::{self, JobEngines};
 use super::lay_out::refuse_trims;
 use super::options::DIRECTORY;
 use super::paths::named;
 use super::place::{Entered, OwnPlace, PATIENCE};
+use super::rados_options::{
+    EXEC_CLASS, EXEC_INPUT, EXEC_METHOD, EXEC_OUTPUT_SIZE, OMAP_KEYS, OMAP_VALUE_SIZE, method, omap,
+};
 use super::rados_place::{self, RadosPlace};
 use super::rados_pool::PoolFacts;
 use super::{
@@ -70,6 +76,12 @@ const OPTIONS: &[OptionHelp] = &[
         "1",
         "instances of librados on each host, each with connections and threads of its own, that operations use in turn",
     ),
+    OMAP_KEYS,
+    OMAP_VALUE_SIZE,
+    EXEC_CLASS,
+    EXEC_METHOD,
+    EXEC_INPUT,
+    EXEC_OUTPUT_SIZE,
 ];
 
 static KIND: TargetKind = TargetKind {
@@ -82,12 +94,19 @@ static KIND: TargetKind = TargetKind {
     remote: true,
     own_place: true,
     late_layout: true,
+    op_needs: &[
+        OpNeed { op: Exec, option: EXEC_CLASS.name, value: NeededValue::Any { such_as: "hello" } },
+        OpNeed { op: Exec, option: EXEC_METHOD.name, value: NeededValue::Any { such_as: "say_hello" } },
+    ],
     transport: Transport::Network,
     ..TargetKind::new(
         "rados",
         "rados://pool",
         UrlForm::Name,
-        &[Read, Write, Create, Append, Truncate, Remove, Put, Get, Stat, List, Delete],
+        &[
+            Read, Write, Create, Append, Truncate, Remove, Put, Get, Stat, List, Delete, OmapSet, OmapGet,
+            Exec,
+        ],
         OPTIONS,
     )
 };
@@ -168,6 +187,8 @@ fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
     let entry = entry(request, namespace, prefix)?;
     let config = RadosConfig {
         clients: given.number("clients").unwrap_or(1),
+        omap: workload.does(|op| matches!(op, OmapSet | OmapGet)).then(|| omap(given)),
+        exec: workload.does(|op| op == Exec).then(|| method(given)),
         named: job.map(|job| named_job::names(job, workload.jobs)).unwrap_or_default(),
         ..entry.config()
     };
@@ -195,6 +216,14 @@ impl OpenTarget for RadosTarget {
             ("user", format!("client.{}", config.access.user)),
             ("client instances", config.clients.to_string()),
         ]);
+        facts.extend(config.omap.map(|omap| {
+            let size = Size(omap.value_bytes.into());
+            ("omap".to_owned(), format!("{} keys of {size} in each operation", omap.keys))
+        }));
+        facts.extend(config.exec.as_ref().map(|exec| {
+            let text = format!("{}.{}, {} bytes of input", exec.class, exec.method, exec.input.len());
+            ("exec".to_owned(), text)
+        }));
         facts.extend(PoolFacts::named(&self.driver));
         facts
     }
@@ -208,7 +237,18 @@ impl OpenTarget for RadosTarget {
             Ok(pool) => pool,
             Err(error) => return Look::refused(&error.into()),
         };
-        let space = pool.space(self.driver.config(), self.place.is_kept());
+        let config = self.driver.config();
+        if config.omap.is_some() && pool.is_erasure_coded() {
+            let text = format!(
+                "pool {} is erasure-coded, and its objects have no omap; next: name a replicated pool",
+                config.pool
+            );
+            return Look::refused(&DriverError::new(ErrorKind::Rejected, text).into());
+        }
+        if let Err(error) = self.driver.check_method(self.patience.connect) {
+            return Look::refused(&error.into());
+        }
+        let space = pool.space(config, self.place.is_kept());
         Look { seen: format!("{pool} answers"), space, ..Look::default() }
     }
 

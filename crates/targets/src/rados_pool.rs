@@ -76,6 +76,11 @@ impl PoolFacts {
         all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 
+    /// Whether each object is spread over OSDs in parts, without replicas.
+    pub(super) fn is_erasure_coded(&self) -> bool {
+        self.settings["erasure_code_profile"].is_string()
+    }
+
     /// Space for data, if known.
     pub(super) fn space(&self, config: &RadosConfig, holds_data: bool) -> Option<FreeSpace> {
         self.available_bytes.map(|available_bytes| FreeSpace {

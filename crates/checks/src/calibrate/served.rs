@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use experiment::{CalibratedOp, Cell, Target};
 use fleet::{StageRequest, StageTask};
+use metrics::OpKind;
 use provision::Run;
 use targets::{CheckTraits, Entered};
 
@@ -92,7 +93,7 @@ impl<'a> ServedTargets<'a> {
     fn fill(&self, site: &OpenSite<'_>) -> Result<(), CheckError> {
         let to_the_end = |task| self.runner.run(site, StageRequest::to_the_end(site.id, task)).map(drop);
         if site.opened.kind == "files" {
-            to_the_end(StageTask::Create)?;
+            to_the_end(StageTask::Visit { kind: OpKind::Create })?;
         }
         to_the_end(StageTask::Fill { generation: 0 })
     }

@@ -154,7 +154,10 @@ impl FileSession {
             | OpKind::PutTagging
             | OpKind::GetTagging
             | OpKind::BatchDelete
-            | OpKind::ListPrefixes => {
+            | OpKind::ListPrefixes
+            | OpKind::OmapSet
+            | OpKind::OmapGet
+            | OpKind::Exec => {
                 Err(Fault::new(ErrorKind::Rejected, "files and devices have no such operation"))
             }
         }

@@ -268,6 +268,9 @@ impl Session for NfsSession {
             | OpKind::GetTagging
             | OpKind::BatchDelete
             | OpKind::ListPrefixes
+            | OpKind::OmapSet
+            | OpKind::OmapGet
+            | OpKind::Exec
             | OpKind::Setxattr
             | OpKind::Getxattr => {
                 let text = format!("NFS has no operation \"{}\"", op.kind);

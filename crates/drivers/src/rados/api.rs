@@ -14,6 +14,10 @@ pub(super) type PoolHandle = *mut c_void;
 pub(super) type CompletionHandle = *mut c_void;
 /// `rados_write_op_t`: a modification of an object.
 pub(super) type WriteHandle = *mut c_void;
+/// `rados_read_op_t`: a question about an object.
+pub(super) type ReadHandle = *mut c_void;
+/// `rados_omap_iter_t`: keys and values of an object's map.
+pub(super) type OmapHandle = *mut c_void;
 /// `rados_object_list_cursor`: a position in the order in which a pool lists its objects.
 pub(super) type CursorHandle = *mut c_void;
 /// `rados_callback_t`; the second argument is the one given with the completion.
@@ -91,12 +95,54 @@ library_functions! {
         fn rados_create_write_op() -> WriteHandle;
         fn rados_release_write_op(write: WriteHandle);
         fn rados_write_op_truncate(write: WriteHandle, size: u64);
+        fn rados_write_op_omap_set(
+            write: WriteHandle,
+            keys: *const *const c_char,
+            values: *const *const c_char,
+            lens: *const usize,
+            count: usize,
+        );
         fn rados_aio_write_op_operate(
             write: WriteHandle,
             pool: PoolHandle,
             completion: CompletionHandle,
             oid: *const c_char,
             modified_s: *mut i64,
+            flags: c_int,
+        ) -> c_int;
+        fn rados_create_read_op() -> ReadHandle;
+        fn rados_release_read_op(read: ReadHandle);
+        fn rados_read_op_assert_exists(read: ReadHandle);
+        fn rados_read_op_omap_get_vals_by_keys(
+            read: ReadHandle,
+            keys: *const *const c_char,
+            count: usize,
+            found: *mut OmapHandle,
+            result: *mut c_int,
+        );
+        fn rados_omap_get_next(
+            found: OmapHandle,
+            key: *mut *mut c_char,
+            value: *mut *mut c_char,
+            len: *mut usize,
+        ) -> c_int;
+        fn rados_omap_get_end(found: OmapHandle);
+        fn rados_read_op_exec_user_buf(
+            read: ReadHandle,
+            class: *const c_char,
+            method: *const c_char,
+            input: *const c_char,
+            input_len: usize,
+            output: *mut c_char,
+            output_len: usize,
+            used_len: *mut usize,
+            result: *mut c_int,
+        );
+        fn rados_aio_read_op_operate(
+            read: ReadHandle,
+            pool: PoolHandle,
+            completion: CompletionHandle,
+            oid: *const c_char,
             flags: c_int,
         ) -> c_int;
         fn rados_aio_wait_for_complete(completion: CompletionHandle) -> c_int;

@@ -27,8 +27,34 @@ pub struct RadosConfig {
     pub named: BTreeMap<u64, String>,
     /// Instances of librados that all workers share, at least 1.
     pub clients: u32,
+    /// The keys of `omap-set` and `omap-get`; without them there are no such operations.
+    pub omap: Option<OmapShape>,
+    /// The method that `exec` calls; without it there is no such operation.
+    pub exec: Option<ObjectMethod>,
     /// The file of librados, if not the system's.
     pub library: Option<PathBuf>,
+}
+
+/// The keys that one operation sets or reads in an object's map, the same for every object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OmapShape {
+    /// Number of keys, at least 1.
+    pub keys: u32,
+    /// Size of each value in bytes, at least 1.
+    pub value_bytes: u32,
+}
+
+/// A method of an object class, as it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectMethod {
+    /// Name of the class, without zero bytes.
+    pub class: String,
+    /// Name of the method, without zero bytes.
+    pub method: String,
+    /// Its input.
+    pub input: Vec<u8>,
+    /// Max size of its output in bytes.
+    pub output_bytes: u32,
 }
 
 /// How a cluster is reached, and as whom.
@@ -68,6 +94,8 @@ impl RadosConfig {
             prefix: prefix.into(),
             named: BTreeMap::new(),
             clients: 1,
+            omap: None,
+            exec: None,
             library: None,
         }
     }

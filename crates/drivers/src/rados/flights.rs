@@ -1,18 +1,31 @@
 //! Operations that librados has.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use metrics::ErrorKind;
 
-use super::api::{CompletionHandle, Librados, PoolHandle};
+use super::api::{CompletionHandle, Librados, PoolHandle, ReadHandle, WriteHandle};
 use super::client::RadosPool;
 use super::error::failure;
+use super::omap::OmapAnswer;
 use crate::failure::Failure;
 use crate::flights::{self, AsyncLibrary, FlightMemory, TakenFlight};
 
-/// What `rados_aio_stat` writes: size in bytes, and time of the last change in seconds since 1970.
-pub(super) type ObjectStat = (u64, i64);
+/// What librados writes to besides the buffer.
+#[derive(Default)]
+pub(super) struct Answer {
+    /// Size of an object in bytes.
+    pub(super) size_bytes: u64,
+    /// Time of an object's last change in seconds since 1970.
+    pub(super) modified_s: i64,
+    /// The result of what a read operation asks for; negative if it failed.
+    pub(super) result: c_int,
+    /// Bytes of a method's output.
+    pub(super) output_bytes: usize,
+    /// Keys and values of an object's map.
+    pub(super) omap: Option<OmapAnswer>,
+}
 
 /// librados.
 pub(super) struct RadosCalls(pub(super) &'static Librados);
@@ -22,12 +35,24 @@ pub(super) struct RadosCall {
     api: &'static Librados,
     completion: CompletionHandle,
     pool: PoolHandle,
+    /// What it consists of, if it is a write operation; otherwise null. librados.h forbids to perform one twice.
+    write: WriteHandle,
+    /// The same for a read operation.
+    read: ReadHandle,
 }
 
 impl Drop for RadosCall {
     fn drop(&mut self) {
-        // SAFETY: the operation is complete, or librados did not take it; nobody else refers to the completion.
-        unsafe { (self.api.rados_aio_release)(self.completion) };
+        // SAFETY: the operation is complete, or librados did not take it; nobody else refers to the handles.
+        unsafe {
+            if !self.write.is_null() {
+                (self.api.rados_release_write_op)(self.write);
+            }
+            if !self.read.is_null() {
+                (self.api.rados_release_read_op)(self.read);
+            }
+            (self.api.rados_aio_release)(self.completion);
+        }
     }
 }
 
@@ -35,7 +60,7 @@ impl AsyncLibrary for RadosCalls {
     const NAME: &'static str = "librados";
 
     type Call = RadosCall;
-    type Extra = ObjectStat;
+    type Extra = Answer;
 
     fn result(&self, call: &RadosCall, _: i64) -> Result<i64, Failure> {
         // SAFETY: the operation is complete.
@@ -60,7 +85,60 @@ impl TakenFlight<'_, RadosCalls> {
     pub(super) async fn fly(
         &mut self,
         pool: &RadosPool,
-        start: impl FnOnce(&Librados, CompletionHandle, &mut FlightMemory<ObjectStat>) -> c_int,
+        start: impl FnOnce(&Librados, CompletionHandle, &mut FlightMemory<Answer>) -> c_int,
+    ) -> Result<i64, Failure> {
+        self.launch(pool, |call, memory| start(call.api, call.completion, memory)).await
+    }
+
+    /// Performs a write operation on the object of this name, which `add` says the content of.
+    pub(super) async fn fly_write(
+        &mut self,
+        pool: &RadosPool,
+        oid: *const c_char,
+        add: impl FnOnce(&Librados, WriteHandle),
+    ) -> Result<i64, Failure> {
+        self.launch(pool, |call, _| {
+            // SAFETY: the handle is the call's, and released with it; librados copies the name.
+            unsafe {
+                call.write = (call.api.rados_create_write_op)();
+                if call.write.is_null() {
+                    return -libc::ENOMEM;
+                }
+                add(call.api, call.write);
+                let at_s = ptr::null_mut();
+                (call.api.rados_aio_write_op_operate)(call.write, call.pool, call.completion, oid, at_s, 0)
+            }
+        })
+        .await
+    }
+
+    /// Performs a read operation on the object of this name, which `add` says the content of; what it is answered is the
+    /// flight's.
+    pub(super) async fn fly_read(
+        &mut self,
+        pool: &RadosPool,
+        oid: *const c_char,
+        add: impl FnOnce(&'static Librados, ReadHandle, &mut FlightMemory<Answer>),
+    ) -> Result<i64, Failure> {
+        self.launch(pool, |call, memory| {
+            // SAFETY: as above.
+            unsafe {
+                call.read = (call.api.rados_create_read_op)();
+                if call.read.is_null() {
+                    return -libc::ENOMEM;
+                }
+                memory.extra.result = 0;
+                add(call.api, call.read, memory);
+                (call.api.rados_aio_read_op_operate)(call.read, call.pool, call.completion, oid, 0)
+            }
+        })
+        .await
+    }
+
+    async fn launch(
+        &mut self,
+        pool: &RadosPool,
+        start: impl FnOnce(&mut RadosCall, &mut FlightMemory<Answer>) -> c_int,
     ) -> Result<i64, Failure> {
         self.start(|calls, argument, memory| {
             let api = calls.0;
@@ -71,8 +149,9 @@ impl TakenFlight<'_, RadosCalls> {
             if code < 0 {
                 return Err(Failure::new(ErrorKind::Local, "librados has no memory for an operation"));
             }
-            let call = RadosCall { api, completion, pool: pool.handle };
-            match start(api, completion, memory) {
+            let (write, read) = (ptr::null_mut(), ptr::null_mut());
+            let mut call = RadosCall { api, completion, pool: pool.handle, write, read };
+            match start(&mut call, memory) {
                 code if code < 0 => Err(failure(code)),
                 _ => Ok(call),
             }

@@ -21,9 +21,9 @@ use crate::failure::Failure;
 const BATCH: usize = 128;
 
 /// A connection for work around a load.
-struct Control<'a> {
+pub(super) struct Control<'a> {
     driver: &'a RadosDriver,
-    pool: RadosPool,
+    pub(super) pool: RadosPool,
 }
 
 impl RadosDriver {
@@ -137,7 +137,7 @@ impl RadosDriver {
     }
 
     /// Does something with a client of its own.
-    fn control<T>(
+    pub(super) fn control<T>(
         &self,
         limit: Duration,
         work: impl FnOnce(&Control<'_>) -> Result<T, Failure>,
@@ -213,7 +213,7 @@ impl Control<'_> {
 
     /// Performs an operation on each of these objects, several at a time, and hands each result to `ended`: the number, the
     /// return value, and size and time where the operation wrote them.
-    fn all(
+    pub(super) fn all(
         &self,
         numbers: &[u64],
         start: impl Fn(*const c_char, CompletionHandle, &mut (u64, i64)) -> c_int,

@@ -1,5 +1,5 @@
 //! RADOS, Ceph's object store, through librados' asynchronous calls: objects that are put and fetched whole, or read and
-//! written by ranges.
+//! written by ranges, with keys and values (omap), and methods of object classes (exec).
 //!
 //! librados is loaded at run time ([`crate::library`]) and has threads of its own; they pass completions to the worker's
 //! reactor. It copies written data when a call is made, and reads into the memory of the operation. An operation that
@@ -9,14 +9,16 @@ mod api;
 mod client;
 mod config;
 mod error;
+mod exec;
 mod flights;
 mod lister;
 mod listing;
 mod manage;
+mod omap;
 pub mod rbd;
 mod session;
 
-pub use config::{MAX_NAME_BYTES, MAX_PREFIX_BYTES, RadosAccess, RadosConfig};
+pub use config::{MAX_NAME_BYTES, MAX_PREFIX_BYTES, ObjectMethod, OmapShape, RadosAccess, RadosConfig};
 pub use session::RadosSession;
 
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! One worker's operations on a pool.
 
 use std::pin::pin;
-use std::ptr;
 use std::sync::Arc;
 
 use metrics::{ErrorKind, OpKind};
@@ -9,8 +8,10 @@ use reactor::Reactor;
 
 use super::client::{self, RadosClient, RadosPool};
 use super::config::RadosConfig;
+use super::exec::Exec;
 use super::flights::RadosCalls;
 use super::lister::Lister;
+use super::omap::Omap;
 use crate::blocking_open::on_thread;
 use crate::deadlines::TimeLimits;
 use crate::failure::{Failure, compared};
@@ -27,6 +28,8 @@ pub struct RadosSession {
     // The flights are dropped before the pools they use.
     flights: FlightDeck<RadosCalls>,
     lister: Lister,
+    omap: Option<Omap>,
+    exec: Option<Exec>,
     /// Lanes use them in turn.
     pools: Vec<RadosPool>,
 }
@@ -48,13 +51,17 @@ impl RadosSession {
         };
         let pools: Result<Vec<RadosPool>, Failure> =
             on_thread(reactor, ("rados-connect", RadosCalls::NAME), connect).await?;
-        let pools = pools.map_err(|failure| {
+        let unopened = |failure: Failure| {
             let detail = format!("Ceph, {}: {}", config.location(), failure.detail);
             DriverError::new(failure.kind, detail)
-        })?;
+        };
+        let pools = pools.map_err(unopened)?;
+        let exec = config.exec.as_ref().map(Exec::new).transpose().map_err(unopened)?;
         let flights = FlightDeck::open(reactor, RadosCalls(pools[0].api), lanes)?;
-        let lister = Lister::open(reactor, &config, lanes, context.connect_timeout, context.op_timeout)?;
+        let lister = Lister::new(reactor, &config, lanes, context.connect_timeout, context.op_timeout);
         Ok(Self {
+            omap: config.omap.map(Omap::new),
+            exec,
             config,
             lister,
             limits: TimeLimits::start(reactor, lanes, context.op_timeout),
@@ -117,19 +124,8 @@ impl RadosSession {
             }
             OpKind::Truncate => {
                 flight
-                    .fly(pool, |api, completion, _| unsafe {
-                        let write = (api.rados_create_write_op)();
+                    .fly_write(pool, oid, |api, write| unsafe {
                         (api.rados_write_op_truncate)(write, op.len);
-                        let code = (api.rados_aio_write_op_operate)(
-                            write,
-                            pool.handle,
-                            completion,
-                            oid,
-                            ptr::null_mut(),
-                            0,
-                        );
-                        (api.rados_release_write_op)(write);
-                        code
                     })
                     .await?;
                 Ok(done)
@@ -137,7 +133,8 @@ impl RadosSession {
             OpKind::Stat => {
                 flight
                     .fly(pool, |api, completion, memory| unsafe {
-                        let (size, modified_s) = (&raw mut memory.extra.0, &raw mut memory.extra.1);
+                        let answer = &mut memory.extra;
+                        let (size, modified_s) = (&raw mut answer.size_bytes, &raw mut answer.modified_s);
                         (api.rados_aio_stat)(pool.handle, oid, completion, size, modified_s)
                     })
                     .await?;
@@ -149,6 +146,19 @@ impl RadosSession {
                         (api.rados_aio_remove)(pool.handle, oid, completion)
                     })
                     .await?;
+                Ok(done)
+            }
+            OpKind::OmapSet if let Some(omap) = &self.omap => {
+                omap.set(&mut flight, pool, oid, (&self.context.payload, op)).await?;
+                Ok(done)
+            }
+            OpKind::OmapGet if let Some(omap) = &self.omap => {
+                let verify = self.context.sink == Sink::Verify;
+                omap.get(&mut flight, pool, oid, (&self.context.payload, op, verify)).await?;
+                Ok(done)
+            }
+            OpKind::Exec if let Some(exec) = &self.exec => {
+                exec.call(&mut flight, pool, oid).await?;
                 Ok(done)
             }
             other => Err(Failure::new(ErrorKind::Rejected, format!("RADOS has no operation {other}"))),

@@ -62,7 +62,10 @@ impl S3Session {
             | OpKind::WriteFile
             | OpKind::ReadFile
             | OpKind::Overwrite
-            | OpKind::TruncateOverwrite => {
+            | OpKind::TruncateOverwrite
+            | OpKind::OmapSet
+            | OpKind::OmapGet
+            | OpKind::Exec => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

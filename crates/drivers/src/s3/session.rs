@@ -244,7 +244,10 @@ impl S3Session {
             | OpKind::WriteFile
             | OpKind::ReadFile
             | OpKind::Overwrite
-            | OpKind::TruncateOverwrite => {
+            | OpKind::TruncateOverwrite
+            | OpKind::OmapSet
+            | OpKind::OmapGet
+            | OpKind::Exec => {
                 Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
             }
         };

@@ -9,7 +9,9 @@
 
 typedef void (*callback)(void *, void *);
 struct completion { callback done; void *argument; int code; char *out; size_t len; unsigned number; int waited, complete; };
-struct object { char name[256]; char *data; size_t len; };
+struct object { char name[256]; char *data; size_t len, pairs; struct pair *map; };
+// A key of an object's map.
+struct pair { char key[32]; char *value; size_t len; };
 
 static struct object objects[64];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -123,20 +125,125 @@ int rados_aio_stat(void *pool, const char *oid, void *c, uint64_t *size, time_t 
 }
 int rados_aio_remove(void *pool, const char *oid, void *c) {
     struct object *it = find(oid, 0);
-    if (it) it->name[0] = 0, it->len = 0;
+    if (it) it->name[0] = 0, it->len = it->pairs = 0;
     return finish(oid, c, it ? 0 : -ENOENT);
 }
 
-struct write { uint64_t size; };
+static void set(struct object *it, const struct pair *pair) {
+    size_t at = 0;
+    while (at < it->pairs && strcmp(it->map[at].key, pair->key) < 0) at++;
+    if (at == it->pairs || strcmp(it->map[at].key, pair->key)) {
+        it->map = realloc(it->map, (it->pairs + 1) * sizeof *pair);
+        memmove(it->map + at + 1, it->map + at, (it->pairs++ - at) * sizeof *pair);
+    } else free(it->map[at].value);
+    it->map[at] = *pair;
+}
+
+// Either truncates, or sets keys, but none with a number that ends in 5 of the object 0xa1.
+struct write { uint64_t size; size_t pairs; struct pair *map; };
 void *rados_create_write_op(void) { return calloc(1, sizeof(struct write)); }
-void rados_release_write_op(void *write) { free(write); }
+void rados_release_write_op(void *write) {
+    free(((struct write *)write)->map);
+    free(write);
+}
 void rados_write_op_truncate(void *write, uint64_t size) { ((struct write *)write)->size = size; }
+void rados_write_op_omap_set(void *write, const char *const *keys, const char *const *values, const size_t *lens, size_t count) {
+    struct write *it = write;
+    it->pairs = count;
+    it->map = calloc(count, sizeof *it->map);
+    for (size_t at = 0; at < count; at++) {
+        strcpy(it->map[at].key, keys[at]);
+        it->map[at].len = lens[at];
+        it->map[at].value = memcpy(malloc(lens[at]), values[at], lens[at]);
+    }
+}
 int rados_aio_write_op_operate(void *write, void *pool, void *c, const char *oid, int64_t *modified, int flags) {
-    size_t size = ((struct write *)write)->size;
+    struct write *op = write;
+    size_t size = op->size;
+    pthread_mutex_lock(&lock);
     struct object *it = find(oid, 1);
+    int forgets = strtoul(strrchr(oid, '.') + 1, 0, 16) == 0xa1;
+    for (size_t at = 0; at < op->pairs; at++)
+        if (!forgets || !strchr(op->map[at].key, '5')) set(it, &op->map[at]);
+    pthread_mutex_unlock(&lock);
+    if (op->map) return finish(oid, c, 0);
     if (it->len > size) it->len = size;
     else if (it->len < size) store(oid, "", 1, size - 1, 0);
     return finish(oid, c, 0);
+}
+
+// Reads keys, or calls a method: hello.say_hello greets its input, and the value of a key of the object 0xa2 is wrong.
+struct found { size_t at, pairs; struct pair map[]; };
+struct read {
+    const char *const *keys;
+    size_t count;
+    struct found *found;
+    char class[32], method[32], input[64], *output;
+    size_t room, *used;
+    int *result, exists;
+};
+void *rados_create_read_op(void) { return calloc(1, sizeof(struct read)); }
+void rados_release_read_op(void *read) { free(read); }
+void rados_read_op_assert_exists(void *read) { ((struct read *)read)->exists = 1; }
+void rados_read_op_omap_get_vals_by_keys(void *read, const char *const *keys, size_t count, struct found **found, int *result) {
+    struct read *it = read;
+    *found = calloc(1, sizeof **found + count * sizeof(struct pair));
+    it->keys = keys;
+    it->count = count;
+    it->found = *found;
+    it->result = result;
+}
+int rados_omap_get_next(struct found *found, char **key, char **value, size_t *len) {
+    if (found->at == found->pairs) return *key = *value = 0, *len = 0, 0;
+    struct pair *it = &found->map[found->at++];
+    *key = it->key;
+    *value = it->value;
+    *len = it->len;
+    return 0;
+}
+void rados_omap_get_end(struct found *found) {
+    for (size_t at = 0; at < found->pairs; at++) free(found->map[at].value);
+    free(found);
+}
+void rados_read_op_exec_user_buf(void *read, const char *class, const char *method, const char *input, size_t len, char *output, size_t room, size_t *used, int *result) {
+    struct read *it = read;
+    strcpy(it->class, class);
+    strcpy(it->method, method);
+    memcpy(it->input, input, len < 63 ? len : 63);
+    it->output = output;
+    it->room = room;
+    it->used = used;
+    it->result = result;
+}
+static int call(struct read *it, struct object *object) {
+    if (strcmp(it->class, "secret") == 0) return -EPERM;
+    if (strcmp(it->class, "hello") || strcmp(it->method, "say_hello")) return -EOPNOTSUPP;
+    if (it->exists && !object) return -ENOENT;
+    size_t len = strlen("Hello, ") + strlen(it->input);
+    *it->used = len > it->room ? 0 : len;
+    *it->result = len > it->room ? -ERANGE : 0;
+    if (len <= it->room) memcpy(stpcpy(it->output, "Hello, "), it->input, strlen(it->input));
+    return 0;
+}
+int rados_aio_read_op_operate(void *read, void *pool, void *c, const char *oid, int flags) {
+    struct read *it = read;
+    pthread_mutex_lock(&lock);
+    struct object *object = find(oid, 0);
+    pthread_mutex_unlock(&lock);
+    if (it->class[0]) return finish(oid, c, call(it, object));
+    struct found *found = it->found;
+    *it->result = 0;
+    pthread_mutex_lock(&lock);
+    for (size_t key = 0; object && key < it->count; key++)
+        for (size_t at = 0; at < object->pairs; at++)
+            if (strcmp(object->map[at].key, it->keys[key]) == 0) {
+                struct pair *pair = &found->map[found->pairs++];
+                *pair = object->map[at];
+                pair->value = memcpy(malloc(pair->len), pair->value, pair->len);
+                if (strtoul(strrchr(oid, '.') + 1, 0, 16) == 0xa2) pair->value[0] ^= 1;
+            }
+    pthread_mutex_unlock(&lock);
+    return finish(oid, c, object ? 0 : -ENOENT);
 }
 void rados_set_pool_full_try(void *pool) {}
 

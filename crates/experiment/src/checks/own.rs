@@ -34,6 +34,10 @@ pub(super) fn files(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
         let text = format!("{op} works on blocks of a data set, not on files that the load creates");
         fields.fault("ops", text, next);
     }
+    if let Some((op, set_by)) = kinds().find_map(|op| Some((op, op.traits().set_by?))) {
+        let text = format!("{op} finds what {set_by} set in the preparation, and such a load has none");
+        fields.fault("ops", text, format!("take {op} out, or remove works_on: own"));
+    }
     let known = kinds().find(|op| op.is_whole() && op.needs_data());
     let unknown = kinds().find(|op| matches!(op, Create | Truncate | Link | Copy));
     if let (Some(known), Some(unknown)) = (known, unknown) {

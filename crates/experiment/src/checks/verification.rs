@@ -32,7 +32,7 @@ pub(super) fn check(fields: &Fields<'_>, cell: &Cell) {
             "write prepare: fill, or verify: false",
         );
     }
-    if verify && !stage && !cell.workload.does(OpKind::reads) {
+    if verify && !stage && !cell.workload.does(OpKind::can_be_verified) {
         stage_fault(
             fields,
             "verify",

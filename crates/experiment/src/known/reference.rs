@@ -3,7 +3,7 @@
 use metrics::OpKind;
 
 use super::*;
-use crate::kind::TargetKind;
+use crate::kind::{NeededValue, OpNeed, TargetKind};
 use crate::option::OptionKind;
 
 fn form(form: Form) -> String {
@@ -104,9 +104,17 @@ fn options(kinds: &[&'static TargetKind]) -> String {
 fn ops(kinds: &[&'static TargetKind]) -> String {
     let mut out = String::from("### Operations of targets\n\n| kind | URL | operations |\n|---|---|---|\n");
     for kind in kinds {
-        let name = |op: &OpKind| match kind.op_needs.iter().find(|need| need.op == *op) {
-            Some(need) => format!("{op} (with {}: \"{}\")", need.option, need.value),
-            None => op.name().to_owned(),
+        let needed = |need: &OpNeed| match need.value {
+            NeededValue::Any { .. } => need.option.to_owned(),
+            NeededValue::This { value, .. } => format!("{}: \"{value}\"", need.option),
+        };
+        let name = |op: &OpKind| {
+            let needs: Vec<_> = kind.op_needs.iter().filter(|need| need.op == *op).map(needed).collect();
+            if needs.is_empty() {
+                op.name().to_owned()
+            } else {
+                format!("{op} (with {})", needs.join(" and "))
+            }
         };
         let ops: Vec<_> = kind.ops.iter().map(name).collect();
         out.push_str(&format!("| {} | `{}` | {} |\n", kind.scheme, kind.example, ops.join(", ")));

@@ -16,6 +16,16 @@ pub const ALL: &[Mistake] = &[
         "targets: {n: 'nfs://10.0.0.1/e'}\nworkloads: {x: {ops: {stat: 50%, open: 50%}}}\n",
     ),
     Mistake::new(
+        "op-exec-rados",
+        "methods on RADOS without a class",
+        "targets: {p: 'rados://pool?exec_method=say_hello'}\nworkloads: {x: {ops: exec}}\n",
+    ),
+    Mistake::new(
+        "op-omap-get-own",
+        "keys of objects that the load creates",
+        "targets: {p: 'rados://pool'}\nworkloads: {x: {ops: {put: 50%, omap-get: 50%}, works_on: own}}\n",
+    ),
+    Mistake::new(
         "op-readdirplus",
         "the protocol's word for a listing with attributes",
         "targets: {n: 'nfs://10.0.0.1/e'}\nworkloads: {x: {ops: readdirplus}}\n",
