@@ -7,16 +7,15 @@ as fast as their disks; four are as fast as the cables, which carry less than tw
 from __future__ import annotations
 
 import html
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .blocks import image, loop, mounted
-from .ceph import Cluster, OnDisk
+from .ceph import POOL, Cluster, OnDisk
 from .fleet_net import LEADER, FleetNet
 from .groups import Group, disk_rates
 from .lab import Lab
@@ -27,7 +26,6 @@ from .report import Report, Scenario
 from .verdict_ground import FIRST
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "experiments"
-POOL = "osd-study"
 DISK_BYTES_PER_S, CABLE_BYTES_PER_S = 8_000_000, 10_000_000
 SERVERS, DISKS = 2, 4
 DISK_MIB = 1500
@@ -85,8 +83,7 @@ def ground(lab: Lab) -> Iterator[Ground]:
             disks.append(stack.enter_context(mounted(device, directory / f"disk{number}")))
         # Namespaces have copies of the mounts, and end before these do.
         groups = [stack.enter_context(disk_rates(devices[host::SERVERS], DISK_BYTES_PER_S)) for host in range(SERVERS)]
-        (directory / "net").mkdir()
-        net = FleetNet(directory / "net", hosts=SERVERS + 1)
+        net = FleetNet(directory, hosts=SERVERS + 1)
         stack.callback(net.stop)
         # A server's programs and the agent that observes it are in one group, as in a container.
         for host, group in zip(net.hosts, groups, strict=False):
@@ -102,7 +99,7 @@ def ground(lab: Lab) -> Iterator[Ground]:
         yield Ground(cluster, names, disks, net, manometer, directory / "results.sqlite")
 
 
-def wrapped(net: FleetNet, host: int, groups: list[Group]) -> Any:
+def wrapped(net: FleetNet, host: int, groups: list[Group]) -> Callable[[list[str]], list[str]]:
     """How a command runs on a server."""
     return lambda command: groups[host].inside(net.hosts[host].place.client(command))
 
@@ -119,7 +116,7 @@ def study(lab: Lab, report: Report) -> None:
         values = [f"pool={POOL}", f"conf={cluster.conf}", f"hosts={hosts}", f"scale.server.values=[{','.join(map(str, SIZES))}]"]
         load = {"object_size": "256KiB", "objects": 256, "queue_depth": 32}
         values += [f"workloads.write.{key}={value}" for key, value in load.items()]
-        values += ["stages.warm_up=2s", "stages.measure=10s"]
+        values += ["stages.warm_up=2s", "stages.measure=10s", "steady=none"]
         flags = [word for value in values for word in ("--set", value)]
         outcome = at.run("run", str(EXAMPLES / "osd-study.yaml"), *flags, "--output=json", seconds=150)
         report.equal("the study: code", outcome.code, 0) or print(outcome.stderr[-4000:])
@@ -139,7 +136,7 @@ def baselines(at: Ground, report: Report) -> None:
     outcome = at.run("network", f"--hosts={','.join([client, *servers])}", *network)
     report.check("the network's baseline", "network" in outcome.stdout + outcome.stderr and outcome.code in (0, 1), outcome)
     alone = "workloads={seqwrite: {ops: write, access: sequential, block_size: 1MiB, queue_depth: 8}}"
-    stages = ["--set", "size=8MiB", "--set", alone, "--set", "stages.warm_up=0s", "--set", "stages.measure=3s"]
+    stages = ["--set", "size=8MiB", "--set", alone, "--set", "stages.warm_up=0s", "--set", "stages.measure=3s", "--set", "steady=none"]
     for number, server in enumerate(servers):
         place = at.disks[number] / "bench"
         place.mkdir()
@@ -199,16 +196,10 @@ def shift(at: Ground, report: Report) -> None:
 
 def left(at: Ground, report: Report) -> None:
     """Neither objects nor placements of the study are left, nor agents."""
-    report.equal("objects that are left", at.cluster.ask("df", "--format=json") and objects(at), 0)
+    report.equal("objects that are left", at.cluster.objects(), [])
     report.check("placements that are left", "pg_upmap " not in at.cluster.ask("osd", "dump"))
     for host in at.net.hosts:
         report.equal(f"agents that are left on {host.name}", host.processes(" agent"), [])
-
-
-def objects(at: Ground) -> int:
-    """Objects in the pool."""
-    pools = json.loads(at.cluster.ask("df", "--format=json"))["pools"]
-    return int(next(pool for pool in pools if pool["name"] == POOL)["stats"]["objects"])
 
 
 SCENARIOS: dict[str, Scenario] = {"osd study": study}

@@ -342,7 +342,8 @@ scale:
     #[test]
     fn machines_get_everything() {
         let with_fleet = NIGHTLY.replace("targets: ", "fleet: {slurm: {}}\ntargets: ");
-        let servers = "observe: {local: 1}\nscale: {server: {values: [1, 2], set: './set {value}'}}\ntargets: ";
+        let servers =
+            "observe: {local: 1}\nscale: {server: {values: [1, 2], set: './set {value}'}}\ntargets: ";
         let with_servers = NIGHTLY.replace("targets: ", servers);
         for file in [NIGHTLY, &with_fleet, &with_servers] {
             conforms(&serde_json::from_str(&json(&plan(file), Some(&seen()))).unwrap());

@@ -97,9 +97,11 @@ fn shift(scaling: &Scaling, results: &[(u32, usize, &CellResult)]) -> String {
         (before.1 != after.1).then_some((before, after))
     });
     let limit = |of: u32, bound: &str| {
-        let limits = results.iter().filter(|(count, ..)| *count == of).filter_map(|(.., cell)| cell.limit.as_ref());
+        let limits =
+            results.iter().filter(|(count, ..)| *count == of).filter_map(|(.., cell)| cell.limit.as_ref());
         let place = limits.filter(|limit| limit.bound.words() == bound).map(|limit| &limit.place);
-        let place = place.filter(|place| !place.is_empty()).map(|place| format!(" ({})", escape(place))).next();
+        let place =
+            place.filter(|place| !place.is_empty()).map(|place| format!(" ({})", escape(place))).next();
         format!("{}{}", escape(bound), place.unwrap_or_default())
     };
     change.map_or_else(String::new, |((last, from), (next, to))| {
