@@ -69,10 +69,13 @@ fn a_study_over_the_size_of_the_server_says_where_the_limit_shifts() {
         interval_ms: 1000,
         data: EarlierData::Remove,
     });
+    let limits = document.cells.iter_mut().filter_map(|view| view.record.result.as_mut()?.limit.as_mut());
+    limits.for_each(|limit| limit.place = format!("osd-{}: disk <sdb>", limit.bound.words()));
     let page = report::html(&document);
     let section = &page[page.find("id=\"scale\"").unwrap()..];
     assert!(section.contains("It scales to 4 osds</strong>"));
-    let shift = "The limit shifts</strong> from client-bound to target-bound between 4 and 8.";
+    let shift = "The limit shifts</strong> from client-bound (osd-client-bound: disk &lt;sdb&gt;) to target-bound \
+                 (osd-target-bound: disk &lt;sdb&gt;) between 4 and 8.";
     assert!(section.contains(shift));
 }
 

@@ -13,6 +13,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 const LINE_BYTES: u64 = 1000;
 /// Polling interval of the wait.
 const LOOK: Duration = Duration::from_millis(20);
+/// Characters of a command that messages show.
+const SHOWN: usize = 120;
 /// Time for output to arrive after the end.
 const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
@@ -74,7 +76,7 @@ pub fn run(
     timeout: Duration,
     stop: &dyn Fn() -> bool,
 ) -> Result<String, ServerCommandError> {
-    let command = format!("`{}`", words.join(" "));
+    let command = format!("`{}`", shown(words));
     let start = |error| ServerCommandError::Start { command: command.clone(), error };
     let (program, arguments) =
         words.split_first().ok_or_else(|| start(std::io::ErrorKind::InvalidInput.into()))?;
@@ -114,6 +116,15 @@ pub fn run(
     match status.success() {
         true => Ok(last),
         false => Err(ServerCommandError::Failed { said: output.said(), command, status }),
+    }
+}
+
+/// The command in one line, of which a long script gets the beginning.
+fn shown(words: &[String]) -> String {
+    let line = words.iter().flat_map(|word| word.split_whitespace()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
     }
 }
 
@@ -186,6 +197,16 @@ mod tests {
         assert!(error.contains("exit status: 3: no such pool; next"), "{error}");
         let error = run(&["/nonexistent/x".into()], long, &|| false).unwrap_err().to_string();
         assert!(error.starts_with("`/nonexistent/x` cannot be started"), "{error}");
+    }
+
+    #[test]
+    fn a_script_is_told_in_one_line_that_is_not_long() {
+        let error = shell("exit 1 # first\n  and second\n", Duration::from_secs(60)).unwrap_err().to_string();
+        assert!(error.starts_with("`sh -c exit 1 # first and second` ended with"), "{error}");
+        let long = format!("exit 1\n{}", "# and so on\n".repeat(100));
+        let error = shell(&long, Duration::from_secs(60)).unwrap_err().to_string();
+        assert!(error.contains("…` ended with exit status: 1"), "{error}");
+        assert!(!error.contains('\n') && error.chars().count() < 200, "{error}");
     }
 
     #[test]

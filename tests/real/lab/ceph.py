@@ -1,14 +1,17 @@
-"""A Ceph cluster of this machine: one monitor, one manager, and OSDs that hold their objects in memory."""
+"""A Ceph cluster of this machine: one monitor, one manager, and OSDs that hold their objects in memory or on disks."""
 
 from __future__ import annotations
 
 import json
 import os
 import uuid
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .place import Place
 from .process import Child, free_port, run, wait_until
 
 POOL = "bench"
@@ -33,6 +36,8 @@ osd pool default min size = 1
 osd crush chooseleaf type = 0
 osd pool default pg autoscale mode = off
 mon allow pool delete = true
+mon allow pool size one = true
+mon warn on pool no redundancy = false
 auth allow insecure global id reclaim = false
 mon data avail warn = 1
 mon data avail crit = 1
@@ -57,6 +62,9 @@ osd data = {directory}/osd.$id
 osd objectstore = memstore
 memstore device bytes = {device_bytes}
 memstore page set = false
+bluestore block size = 1073741824
+bluestore block create = true
+osd memory target = 939524096
 osd class load list = *
 osd class default list = *
 [client]
@@ -64,11 +72,36 @@ log file = {directory}/log/client.log
 """
 
 
-class Cluster:
-    """A running cluster with one pool of two copies, `bench`, and its admin's keyring; each OSD holds `device_bytes`."""
+@dataclass(frozen=True)
+class OnDisk:
+    """Where an OSD runs that keeps its objects on a disk."""
 
-    def __init__(self, directory: Path, stack: ExitStack, osds: int = 3, device_bytes: int = 1 << 30) -> None:
+    # The file system of the disk.
+    disk: Path
+    address: str
+    # Wraps the command, so that it runs on its host.
+    wrap: Callable[[list[str]], list[str]]
+
+
+class Cluster:
+    """A running cluster with its admin's keyring: with so many OSDs in memory, each of `device_bytes`, or with one on each disk.
+
+    The monitor and the commands are at `place`, which has `address`. There is one pool of two copies, `bench`, unless disks are given.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        stack: ExitStack,
+        osds: int = 3,
+        device_bytes: int = 1 << 30,
+        *,
+        disks: Sequence[OnDisk] = (),
+        place: Place | None = None,
+        address: str = ADDRESS,
+    ) -> None:
         self.directory = directory
+        self._place = place
         self.conf = directory / "ceph.conf"
         keyring = directory / "keyring"
         for name in ["mon", "mgr", "run", "log"]:
@@ -77,7 +110,7 @@ class Cluster:
         self.conf.write_text(
             CONFIGURATION.format(
                 fsid=fsid,
-                address=ADDRESS,
+                address=address,
                 port=port,
                 old_port=old_port,
                 directory=directory,
@@ -88,16 +121,19 @@ class Cluster:
         every = [word for caps in ("mon", "osd", "mgr") for word in ("--cap", caps, "allow *")]
         self._run("ceph-authtool", "--create-keyring", str(keyring), "--gen-key", "-n", "mon.", "--cap", "mon", "allow *")
         self._run("ceph-authtool", str(keyring), "--gen-key", "-n", "client.admin", *every)
-        address = f"[v2:{ADDRESS}:{port},v1:{ADDRESS}:{old_port}]"
+        addresses = f"[v2:{address}:{port},v1:{address}:{old_port}]"
         monitors = str(directory / "monmap")
-        self._run("monmaptool", "--create", "--fsid", fsid, "--addv", "a", address, monitors)
+        self._run("monmaptool", "--create", "--fsid", fsid, "--addv", "a", addresses, monitors)
         self._run("ceph-mon", "--mkfs", "-i", "a", "--monmap", monitors, "--keyring", str(keyring))
         # The monitor ends last: OSDs that end look for it.
-        self._daemon(stack, "ceph-mon", "a")
+        self._daemon(stack, self._here, "ceph-mon", "a")
         key = str(directory / "mgr" / "keyring")
         caps = ["mon", "allow profile mgr", "osd", "allow *", "mds", "allow *"]
         self.ask("auth", "get-or-create", "mgr.x", *caps, "-o", key)
-        self._daemon(stack, "ceph-mgr", "x", "--keyring", key)
+        self._daemon(stack, self._here, "ceph-mgr", "x", "--keyring", key)
+        if disks:
+            self.osds = [self._osd(stack, number, on) for number, on in enumerate(disks)]
+            return
         self.osds = [self._osd(stack, number) for number in range(osds)]
         self.ask("osd", "pool", "create", POOL, str(PLACEMENT_GROUPS), str(PLACEMENT_GROUPS), "replicated")
         self.ask("osd", "pool", "application", "enable", POOL, "manometer")
@@ -138,9 +174,13 @@ class Cluster:
         pools = json.loads(self._run("rados", "df", "--format=json"))["pools"]
         return dict(next(pool for pool in pools if pool["name"] == POOL))
 
-    def _osd(self, stack: ExitStack, number: int) -> Child:
+    def _osd(self, stack: ExitStack, number: int, on: OnDisk | None = None) -> Child:
         directory = self.directory / f"osd.{number}"
-        directory.mkdir()
+        flags: list[str] = []
+        if on is not None:
+            directory.symlink_to(on.disk)
+            flags = ["--osd-objectstore=bluestore", f"--public-addr={on.address}", f"--cluster-addr={on.address}"]
+        directory.mkdir(exist_ok=on is not None)
         own, secret = str(uuid.uuid4()), self._run("ceph-authtool", "--gen-print-key").strip()
         secrets = directory / "secrets.json"
         secrets.write_text(json.dumps({"cephx_secret": secret}))
@@ -149,16 +189,23 @@ class Cluster:
         caps = ["--cap", "mon", "allow profile osd", "--cap", "osd", "allow *", "--cap", "mgr", "allow profile osd"]
         name = f"osd.{number}"
         self._run("ceph-authtool", "--create-keyring", keyring, "--name", name, "--add-key", secret, *caps)
-        self._run("ceph-osd", "-i", str(number), "--mkfs", "--osd-uuid", own, "--keyring", keyring)
-        return self._daemon(stack, "ceph-osd", str(number), "--keyring", keyring)
+        self._run("ceph-osd", "-i", str(number), "--mkfs", "--osd-uuid", own, "--keyring", keyring, *flags)
+        wrap = self._here if on is None else on.wrap
+        return self._daemon(stack, wrap, "ceph-osd", str(number), "--keyring", keyring, *flags)
 
-    def _daemon(self, stack: ExitStack, program: str, name: str, *flags: str) -> Child:
-        child = Child([program, "-f", "-i", name, *flags], self.directory / f"{program}.{name}.out", env=self._env)
+    def _daemon(
+        self, stack: ExitStack, wrap: Callable[[list[str]], list[str]], program: str, name: str, *flags: str
+    ) -> Child:
+        command = wrap([program, "-f", "-i", name, *flags])
+        child = Child(command, self.directory / f"{program}.{name}.out", env=self._env)
         stack.callback(child.stop)
         return child
 
+    def _here(self, command: list[str]) -> list[str]:
+        return command if self._place is None else self._place.client(command)
+
     def _run(self, *command: str) -> str:
-        return run(command, env=self._env)
+        return run(self._here(list(command)), env=self._env)
 
     def _is_clean(self) -> bool:
         groups = json.loads(self.ask("status", "--format=json"))["pgmap"]

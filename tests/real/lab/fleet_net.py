@@ -50,6 +50,7 @@ class Host:
         self.place = Namespace(directory / name)
         self._hub = hub
         self.port = f"p-{name}"
+        self.sshd: Child | None = None
         cable = ["type", "veth", "peer", "name", "eth0", "netns", str(self.place.pid)]
         run(hub.client(["ip", "link", "add", self.port, *cable]))
         run(hub.client(["ip", "link", "set", self.port, "master", "bridge0", "up"]))
@@ -170,7 +171,7 @@ class FleetNet:
             config.write_text(settings)
             run(host.place.server(["sh", "-c", BIND_USERS, str(ssh)]))
             command = host.place.server([*self._first, "/usr/sbin/sshd", "-D", "-e", "-f", str(config)])
-            child = Child(command, ssh / f"{host.name}.log")
+            child = host.sshd = Child(command, ssh / f"{host.name}.log")
             self._children.append(child)
             wait_until(f"sshd of {host.name}", lambda child=child: "listening" in child.text(), 20, child)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +21,10 @@ class Group:
     def inside(self, command: list[str]) -> list[str]:
         """The command, wrapped."""
         return ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(self.path), *command]
+
+    def take(self, pid: int) -> None:
+        """A running process goes into it, with all that it starts from then on."""
+        (self.path / "cgroup.procs").write_text(str(pid))
 
 
 @contextmanager
@@ -60,11 +64,19 @@ def processor_share(share: float) -> Iterator[Group]:
 @contextmanager
 def disk_rate(device: Path, bytes_per_s: int, reads: bool = False) -> Iterator[Group]:
     """A group that may write so many bytes a second to a block device, or read them."""
-    number = device.stat().st_rdev
-    name = f"{os.major(number)}:{os.minor(number)}"
+    with disk_rates([device], bytes_per_s, reads) as made:
+        yield made
+
+
+@contextmanager
+def disk_rates(devices: Iterable[Path], bytes_per_s: int, reads: bool = False) -> Iterator[Group]:
+    """A group that may write so many bytes a second to each of some block devices, or read them."""
     with group("blkio") as (made, first):
-        if first:
-            (made.path / f"blkio.throttle.{'read' if reads else 'write'}_bps_device").write_text(f"{name} {bytes_per_s}")
-        else:
-            (made.path / "io.max").write_text(f"{name} {'r' if reads else 'w'}bps={bytes_per_s}")
+        for device in devices:
+            number = device.stat().st_rdev
+            name = f"{os.major(number)}:{os.minor(number)}"
+            if first:
+                (made.path / f"blkio.throttle.{'read' if reads else 'write'}_bps_device").write_text(f"{name} {bytes_per_s}")
+            else:
+                (made.path / "io.max").write_text(f"{name} {'r' if reads else 'w'}bps={bytes_per_s}")
         yield made

@@ -23,6 +23,7 @@ from . import (
     nfs_costs,
     nfs_mix,
     nfs_sessions,
+    osd_study,
     path_checks,
     path_more_checks,
     plot_checks,
@@ -71,6 +72,7 @@ ALONE: list[ModuleType] = [
     fleet_checks,
     fleet_clocks,
     network_checks,
+    osd_study,
     verdict_checks,
 ]
 # It holds the length of a job under load against ten seconds.

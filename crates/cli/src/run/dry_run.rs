@@ -321,9 +321,31 @@ scale: [1, 4, all]
     }
 
     #[test]
+    fn scripts_that_set_the_servers_size_follow_each_once() {
+        let shown = shown(
+            "targets: {t: 'null:'}
+workloads: {w: {ops: read}}
+scale:
+  server:
+    name: osds
+    values: [1, 2]
+    set: [sh, -ec, \"date\\n./set $0\\n\", \"{value}\"]
+    ready: [sh, -ec, \"date\\n./set $0\\n\", all]
+",
+        );
+        let expected = "Server: osds of 1, 2, set by `sh -ec [script 1] 1`, `sh -ec [script 1] 2`; ready when \
+                        `sh -ec [script 1] all` succeeds; data sets are removed before the next size\n  \
+                        script 1:\n    date\n    ./set $0\n";
+        assert!(shown.contains(expected), "{shown}");
+    }
+
+    #[test]
     fn machines_get_everything() {
         let with_fleet = NIGHTLY.replace("targets: ", "fleet: {slurm: {}}\ntargets: ");
-        for file in [NIGHTLY, &with_fleet] {
+        let servers =
+            "observe: {local: 1}\nscale: {server: {values: [1, 2], set: './set {value}'}}\ntargets: ";
+        let with_servers = NIGHTLY.replace("targets: ", servers);
+        for file in [NIGHTLY, &with_fleet, &with_servers] {
             conforms(&serde_json::from_str(&json(&plan(file), Some(&seen()))).unwrap());
             conforms(&serde_json::from_str(&json(&plan(file), None)).unwrap());
         }

@@ -132,7 +132,29 @@ pub fn with_later_fields(mut run: Value) -> Value {
     assert!(finding.probe.is_some());
     *limit = serde_json::to_value(finding).unwrap();
     run["run"]["plan"]["cells"][0]["stages"]["probe_s"] = json!(5.0);
+    with_servers(&mut run["run"]["plan"]);
     run
+}
+
+/// A fleet that shares the data, observed servers and their sizes.
+fn with_servers(plan: &mut Value) {
+    use experiment::{Fleet, Launcher, Observe, Plan, ServerScale};
+    let words = || vec!["a".to_owned()];
+    let value = json!({
+        "name": "osds", "values": ["1", "2"], "set": ["./set", "{value}"], "ready": words(), "reset": words(),
+        "timeout_ms": 1000, "interval_ms": 10, "data": "keep"
+    });
+    let mut changed: Plan = serde_json::from_value(plan.clone()).unwrap();
+    let variables = [("*".to_owned(), [("ip".to_owned(), "10.0.0.1".to_owned())].into())].into();
+    changed.fleet = Some(Fleet {
+        sharing: experiment::Sharing::Neighbour,
+        on_failure: experiment::FailurePolicy::RepeatCell,
+        variables,
+        ..Fleet::of(Launcher::Local { count: 2 })
+    });
+    changed.observe = Some(Observe::of(Launcher::Ssh { hosts: words(), options: Vec::new(), binary: None }));
+    changed.server_scale = Some(serde_json::from_value::<ServerScale>(value).unwrap());
+    *plan = serde_json::to_value(changed).unwrap();
 }
 
 /// Fields in the run's schema that occur in none of the documents, as `definition/field`.

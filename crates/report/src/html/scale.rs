@@ -88,18 +88,27 @@ fn axes(document: &Document) -> Vec<(String, String, String)> {
     named.into_iter().chain(server).collect()
 }
 
-/// Between which numbers the limit changes, and what it was before and after; empty if it does not, or is not known.
-fn shift(scaling: &Scaling) -> String {
+/// Between which numbers the limit changes, and what and where it was before and after; empty if it does not, or is not
+/// known.
+fn shift(scaling: &Scaling, results: &[(u32, usize, &CellResult)]) -> String {
     let known = |step: &stats::ScaleStep| Some((step.point.count, step.point.limit.clone()?));
     let change = scaling.steps.windows(2).find_map(|pair| {
         let (before, after) = (known(&pair[0])?, known(&pair[1])?);
         (before.1 != after.1).then_some((before, after))
     });
+    let limit = |of: u32, bound: &str| {
+        let limits =
+            results.iter().filter(|(count, ..)| *count == of).filter_map(|(.., cell)| cell.limit.as_ref());
+        let place = limits.filter(|limit| limit.bound.words() == bound).map(|limit| &limit.place);
+        let place =
+            place.filter(|place| !place.is_empty()).map(|place| format!(" ({})", escape(place))).next();
+        format!("{}{}", escape(bound), place.unwrap_or_default())
+    };
     change.map_or_else(String::new, |((last, from), (next, to))| {
         format!(
             "<p><strong>The limit shifts</strong> from {} to {} between {last} and {next}.</p>",
-            escape(&from),
-            escape(&to)
+            limit(last, &from),
+            limit(next, &to)
         )
     })
 }
@@ -139,7 +148,7 @@ fn shown(document: &Document, (number, study): (usize, &Study), figures: &Figure
         None => "<p>It scales as far as was measured, or noise hides the steps.</p>".to_owned(),
     };
     let rows = rows(&scaling, &results, bytes, figures);
-    let shift = shift(&scaling);
+    let shift = shift(&scaling, &results);
     let mut heads = vec![&*study.what, "throughput", "efficiency", "a step brings", "p99", "held back by"];
     if observed(&results) {
         heads.extend(["busiest server disk", "busiest server NIC"]);
