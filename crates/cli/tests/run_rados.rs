@@ -45,7 +45,7 @@ fn keys_and_methods_are_loaded_and_verified() {
         assert_eq!(set.len(), passes, "{cell:#}");
         assert!(set.iter().all(|stage| stage["name"] == "prepare" && stage["ok"] == 20), "{set:#?}");
         let facts = json.to_string();
-        assert_eq!(facts.contains("5 keys of 33B in each operation"), passes > 0, "{facts}");
+        assert_eq!(facts.contains("5 keys of 33 bytes in each operation"), passes > 0, "{facts}");
         assert_eq!(facts.contains("hello.say_hello, 5 bytes of input"), load.contains("exec"), "{facts}");
     }
     lab.assert_clean();

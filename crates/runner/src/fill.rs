@@ -11,6 +11,9 @@ use super::context::{CellFailure, CellStage, Context};
 use super::site::Site;
 use crate::stages::PREPARE;
 
+/// More than the parts of filling: two, and two for each lost host.
+const AFTER_FILLING: u32 = 1 << 20;
+
 /// Writes every byte of all hosts' data sets. A host lost meanwhile is not waited for if the run may continue without
 /// it; a remaining host writes the part that others read.
 ///
@@ -49,7 +52,12 @@ enum Pass {
 }
 
 fn pass(context: &Context, cell: &Cell, site: &Site, pass: Pass) -> Result<StageRecord, CellFailure> {
-    let mut filling = Filling { context, cell, pass, part: 0, prepared: StageRecord::new(PREPARE, 0.0) };
+    // Each part of the preparation has a number of its own.
+    let part = match pass {
+        Pass::Fill { .. } => 0,
+        Pass::Set { .. } => AFTER_FILLING,
+    };
+    let mut filling = Filling { context, cell, pass, part, prepared: StageRecord::new(PREPARE, 0.0) };
     filling.over(site)?;
     let others_read_it = matches!(context.sharing(), Sharing::Common | Sharing::Neighbour);
     for lost in site.lost(context) {

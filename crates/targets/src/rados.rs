@@ -12,7 +12,6 @@ use metrics::OpKind::{
     Append, Create, Delete, Exec, Get, List, OmapGet, OmapSet, Put, Read, Remove, Stat, Truncate, Write,
 };
 use serde_json::Value;
-use units::Size;
 
 use super::engines::{self, JobEngines};
 use super::lay_out::refuse_trims;
@@ -217,8 +216,8 @@ impl OpenTarget for RadosTarget {
             ("client instances", config.clients.to_string()),
         ]);
         facts.extend(config.omap.map(|omap| {
-            let size = Size(omap.value_bytes.into());
-            ("omap".to_owned(), format!("{} keys of {size} in each operation", omap.keys))
+            let text = format!("{} keys of {} bytes in each operation", omap.keys, omap.value_bytes);
+            ("omap".to_owned(), text)
         }));
         facts.extend(config.exec.as_ref().map(|exec| {
             let text = format!("{}.{}, {} bytes of input", exec.class, exec.method, exec.input.len());

@@ -36,14 +36,14 @@ pub(super) const EXEC_METHOD: OptionHelp =
 pub(super) const EXEC_INPUT: OptionHelp = OptionHelp::checked(
     "exec_input",
     "empty",
-    "its input: a text, or bytes as hex:00ff; at most 8,192 characters",
+    "input of the method: a text, or bytes as hex:00ff; at most 8,192 characters",
     |text| input(text).map(drop),
 );
 pub(super) const EXEC_OUTPUT_SIZE: OptionHelp = OptionHelp::new(
     "exec_output_size",
     Bytes { least: 1, most: 16 << 20 },
     "64KiB",
-    "max size of its output, at most 16MiB; a longer one is an error",
+    "max size of the output of the method, at most 16MiB; a longer one is an error",
 );
 
 /// The keys of a target with these options.

@@ -84,7 +84,7 @@ def damaged(cluster: Cluster, manometer: Manometer, report: Report) -> None:
     cluster.rados("setomapval", kept(3), NAMES[7], "x" * VALUE_BYTES)
     report.equal("a changed value is only found by verification", reading("false"), ([], ""))
     errors, details = reading("true")
-    report.equal("a changed value", errors, ["corrupt-data"])
+    report.equal("a changed value", errors, ["corrupt"])
     report.contains("a changed value: where", details, [kept(3)[5:], f"the value of {NAMES[7]}"])
     cluster.rados("rmomapkey", kept(3), NAMES[7])
     errors, details = reading("false")
@@ -109,10 +109,10 @@ def methods(cluster: Cluster, manometer: Manometer, report: Report) -> None:
     for number in (0, OBJECTS - 1):
         cluster.rados("get", kept(number), str(file))
         data = file.read_bytes()
-        report.check(f"object {number} is in capitals", len(data) == 4096 and data == data.upper(), data[:64])
+        report.check(f"object {number} is in capitals", len(data) > 64 and data == data.upper(), data[:64])
     url = cluster.url(directory="kept", exec_class="hello", exec_method="say_hello", exec_input="world", exec_output_size="10B")
     found = result(start(manometer, url, f"ops: exec, {DATA}", measure="1s").finish())
-    report.equal("an output that is too long", list(found["total"]["errors"]), ["wrong-length"])
+    report.equal("an output that is too long", list(found["total"]["errors"]), ["length"])
     report.contains("it is named", found["error_samples"][0]["detail"], ["hello.say_hello", "exec_output_size (10 bytes)"])
     for number in range(OBJECTS):
         cluster.rados("rm", kept(number))
