@@ -7,7 +7,7 @@ mod run_support;
 mod support;
 
 use run_support::Lab;
-use stats::limit::Bottleneck;
+use stats::limit::{Bottleneck, Cause};
 use support::{children, run, start};
 
 /// A run of a file target; the hosts `a` and `b` of its server are agents of this machine.
@@ -44,6 +44,8 @@ fn samples_of_the_servers_hosts_are_stored_and_judged() {
     assert_eq!(hosts, ["a", "b"]);
     assert!(found.servers.iter().all(|server| server.samples > 0 && server.core.is_some()), "{found:#?}");
     assert!(found.evidence.iter().any(|row| row.name == "osd b: cores"), "{found:#?}");
+    // The servers' cores are those of the load: full ones are not the server's limit.
+    assert!(!matches!(found.cause, Cause::ServerCores | Cause::ServerCore), "{found:#?}");
     let store = lab.store();
     let id = store.run("last").unwrap().id;
     let sampled = store.sampled_hosts(&id, 0).unwrap();

@@ -131,11 +131,11 @@ impl HostGroup {
         }
     }
 
-    /// The kernel that a member runs on, by its boot id: members with the same id share cores, NICs and disks. Empty
-    /// where unknown, and for one in this process, which is alone.
+    /// The kernel that a member runs on, by its boot id: members with the same id share cores, NICs and disks, also
+    /// with observed hosts. Empty where unknown.
     pub fn machine(&self, member: usize) -> &str {
         match &self.kind {
-            Kind::Here(_) => "",
+            Kind::Here(here) => here.machine(),
             Kind::Many(many) => many.machine(member),
         }
     }

@@ -188,6 +188,12 @@ pub struct Hello {
     pub facts: BTreeMap<String, String>,
 }
 
+/// The boot id of the kernel that this process runs on; empty when unknown.
+pub(crate) fn own_machine() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map_or_else(|_| String::new(), |text| text.trim().to_owned())
+}
+
 impl Hello {
     /// Of this process.
     pub fn own(capabilities: Vec<String>) -> Self {
@@ -195,8 +201,7 @@ impl Hello {
             protocol: PROTOCOL,
             version: PROGRAM.to_owned(),
             host: crate::host_group::host_name(),
-            machine: std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
-                .map_or_else(|_| String::new(), |text| text.trim().to_owned()),
+            machine: own_machine(),
             cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
             pid: std::process::id(),
             capabilities,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use drivers::sim::SimConfig;
 use engine::{Control, StageResult};
-use fleet::{Act, AgentEnd, HostExecutor, HostGroup, HostRefusal, Reply, StageUpdate, Trouble};
+use fleet::{Act, AgentEnd, Hello, HostExecutor, HostGroup, HostRefusal, Reply, StageUpdate, Trouble};
 use metrics::{Histogram, Interval, OpKind};
 use serde_json::json;
 use support::hands::{EngineHand, Load};
@@ -183,6 +183,16 @@ fn simulate(host_group: &HostGroup, last: u32) -> (Vec<(u32, u64)>, fleet::HostG
     let order = orders(host_group, &measure(3600.0));
     let result = host_group.run_stage(order, nothing_beside(), &control, &mut observer).unwrap();
     (seen, result)
+}
+
+#[test]
+fn a_member_in_this_process_says_which_kernel_it_shares_with_agents_beside_it() {
+    let config = SimConfig::default();
+    let hand = EngineHand::new(Load::Sim(Box::new(config)), Duration::from_secs(1));
+    let alone = HostGroup::here(Arc::new(hand));
+    assert!(!alone.machine(0).is_empty());
+    assert_eq!(alone.machine(0), Hello::own(Vec::new()).machine);
+    assert!(!alone.shares_machine(0), "no other member does");
 }
 
 #[test]

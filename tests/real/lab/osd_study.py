@@ -135,7 +135,7 @@ def baselines(at: Ground, report: Report) -> None:
     network = ["--streams=1", "--ramp=500ms", "--duration=2s", "--save-baseline=network"]
     outcome = at.run("network", f"--hosts={','.join([client, *servers])}", *network)
     report.check("the network's baseline", "network" in outcome.stdout + outcome.stderr and outcome.code in (0, 1), outcome)
-    alone = "workloads={seqwrite: {ops: write, access: sequential, block_size: 1MiB, queue_depth: 8}}"
+    alone = "workloads={seqwrite: {ops: write, access: sequential, block_size: 256KiB, queue_depth: 8}}"
     stages = ["--set", "size=8MiB", "--set", alone, "--set", "stages.warm_up=0s", "--set", "stages.measure=3s", "--set", "steady=none"]
     for number, server in enumerate(servers):
         place = at.disks[number] / "bench"

@@ -7,6 +7,7 @@ use engine::{Control, StageContext};
 use metrics::Interval;
 
 use crate::host_executor::HostExecutor;
+use crate::message::own_machine;
 use crate::order::{Act, HostRefusal, OpenOrder, Reply, SiteFacts, SiteId, StageRequest};
 use crate::sampling::{HostSamples, Sampling};
 use crate::seen::{HostGroupResult, PartResult, StageUpdate, Trouble};
@@ -15,6 +16,7 @@ use crate::seen::{HostGroupResult, PartResult, StageUpdate, Trouble};
 pub(super) struct Here {
     hand: Arc<dyn HostExecutor>,
     name: String,
+    machine: String,
     /// Sites whose stages run on a virtual clock.
     virtual_sites: Mutex<BTreeSet<SiteId>>,
     samples: HostSamples,
@@ -22,11 +24,21 @@ pub(super) struct Here {
 
 impl Here {
     pub(super) fn new(hand: Arc<dyn HostExecutor>) -> Self {
-        Here { hand, name: host_name(), virtual_sites: Mutex::default(), samples: HostSamples::default() }
+        Here {
+            hand,
+            name: host_name(),
+            machine: own_machine(),
+            virtual_sites: Mutex::default(),
+            samples: HostSamples::default(),
+        }
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(super) fn machine(&self) -> &str {
+        &self.machine
     }
 
     pub(super) fn open(&self, opening: &OpenOrder) -> Result<SiteFacts, Trouble> {
