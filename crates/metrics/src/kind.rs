@@ -102,6 +102,8 @@ named! {
         Overwrite = "overwrite",
         /// Empty an existing file and write all of it again.
         TruncateOverwrite = "truncate-overwrite",
+        /// Make a range of a file or block device read as zeroes, without sending them (WRITE SAME, `FALLOC_FL_ZERO_RANGE`).
+        WriteZeroes = "write-zeroes",
     }
 }
 

@@ -269,7 +269,8 @@ impl Session for NfsSession {
             | OpKind::BatchDelete
             | OpKind::ListPrefixes
             | OpKind::Setxattr
-            | OpKind::Getxattr => {
+            | OpKind::Getxattr
+            | OpKind::WriteZeroes => {
                 let text = format!("NFS has no operation \"{}\"", op.kind);
                 return Err(OpError::new(ErrorKind::Rejected, text));
             }

@@ -62,7 +62,8 @@ impl S3Session {
             | OpKind::WriteFile
             | OpKind::ReadFile
             | OpKind::Overwrite
-            | OpKind::TruncateOverwrite => {
+            | OpKind::TruncateOverwrite
+            | OpKind::WriteZeroes => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

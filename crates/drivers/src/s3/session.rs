@@ -244,7 +244,8 @@ impl S3Session {
             | OpKind::WriteFile
             | OpKind::ReadFile
             | OpKind::Overwrite
-            | OpKind::TruncateOverwrite => {
+            | OpKind::TruncateOverwrite
+            | OpKind::WriteZeroes => {
                 Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
             }
         };
