@@ -41,7 +41,7 @@ def all_cases(ours: Ours, manometer: Path, servers: Servers) -> list[Case]:
     return [
         Case("null, QD 32", "ops", "fio null", 4, ours.null, peers.fio_null),
         *file_cases(ours),
-        *names_cases(ours),
+        *names_cases(ours, servers),
         *job_cases(manometer),
         *nfs_cases(ours, servers),
         *s3_cases(ours, servers),
@@ -112,10 +112,10 @@ def file_cases(ours: Ours) -> list[Case]:
     ]
 
 
-def names_cases(ours: Ours) -> list[Case]:
-    """Whole files of 4 KiB on tmpfs, 4 in flight."""
+def names_cases(ours: Ours, servers: Servers) -> list[Case]:
+    """Whole files of 4 KiB: on tmpfs 4 in flight, over NFS 32 on one connection."""
 
-    def bound(what: str, op: str) -> Case:
+    def tmpfs(what: str, op: str) -> Case:
         return Case(
             f"tmpfs {what}",
             "ops",
@@ -125,11 +125,18 @@ def names_cases(ours: Ours) -> list[Case]:
             lambda seconds: peers.bare_names(op, 4096, seconds),
         )
 
-    return [
-        bound("create and remove 4 KiB files", "cycle"),
-        bound("read 4 KiB files", "read-file"),
-        bound("stat", "stat"),
-    ]
+    def nfs(what: str, op: str) -> Case:
+        return Case(
+            f"NFS {what}",
+            "ops",
+            BARE,
+            BOUND_SMALL,
+            lambda seconds: ours.nfs_names(servers.nfs, op, 4096, 32, seconds),
+            lambda seconds: peers.bare_nfs_files(servers.nfs, op, 4096, 32, seconds),
+        )
+
+    whats = [("create and remove 4 KiB files", "cycle"), ("read 4 KiB files", "read-file"), ("stat", "stat")]
+    return [side(what, op) for side in (tmpfs, nfs) for what, op in whats]
 
 
 def nfs_cases(ours: Ours, servers: Servers) -> list[Case]:

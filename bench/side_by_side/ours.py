@@ -47,6 +47,12 @@ class Ours:
         what = [f"--op={op}", f"--block={size or 4096}", f"--lanes={depth}", "--connections=1", f"--sink={sink}"]
         return self._run("nfs", seconds, unit, [*where, f"--mount-port={nfs.mount_port}", *what, "--data-mib=64"])
 
+    def nfs_names(self, nfs: Nfs, op: str, size: int, depth: int, seconds: float) -> Sample:
+        """Whole small files over one connection, `depth` operations in flight."""
+        where = ["--server=127.0.0.1", f"--export={nfs.export}", f"--nfs-port={nfs.nfs_port}"]
+        what = [f"--names={op}", f"--block={size}", f"--lanes={depth}", "--connections=1"]
+        return self._run("nfs", seconds, "ops", [*where, f"--mount-port={nfs.mount_port}", *what])
+
     def s3(self, s3: S3, op: str, size: int, concurrency: int, sink: str, seconds: float, unit: str) -> Sample:
         """`concurrency` requests in flight, each on a connection of its own."""
         where = [f"--endpoint=http://127.0.0.1:{s3.port}", f"--bucket={s3.bucket}"]

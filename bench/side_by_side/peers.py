@@ -21,7 +21,7 @@ FILE_MIB = 256
 # The fastest settings of fio's io_uring engine: everything registered, no clock, no map of what was read.
 FIO_FASTEST = ["--fixedbufs", "--registerfiles", "--nonvectored=1", "--norandommap", "--gtod_reduce=1"]
 # The bare loops, and the libraries that they link.
-BARE: dict[str, list[str]] = {"http": [], "nfs": ["-lnfs"], "file": ["-luring"], "names": []}
+BARE: dict[str, list[str]] = {"http": [], "nfs": ["-lnfs"], "nfs_files": ["-lnfs"], "file": ["-luring"], "names": []}
 
 
 def cache() -> Path:
@@ -138,6 +138,16 @@ def bare_nfs(nfs: Nfs, op: str, size: int, depth: int, seconds: float, what: str
     """The same calls, prepared beforehand, on one connection."""
     flags = [nfs.libnfs_url, str(nfs.nfs_port), op, str(size), str(depth), str(seconds), "64"]
     return sample(client([str(bare("nfs")), *flags], seconds), what)
+
+
+def bare_nfs_files(nfs: Nfs, op: str, size: int, depth: int, seconds: float) -> Sample:
+    """The same calls, prepared beforehand, on one connection: CREATE, WRITE and REMOVE of one file for each in flight, READ or GETATTR."""
+    if op != "cycle":
+        # One file of 1 MiB suffices: which bytes are read makes no difference to the client.
+        flags = [nfs.libnfs_url, str(nfs.nfs_port), {"read-file": "randread", "stat": "getattr"}[op]]
+        return sample(client([str(bare("nfs")), *flags, str(size), str(depth), str(seconds), "1"], seconds), "ops")
+    flags = [nfs.libnfs_url, str(nfs.nfs_port), str(size), str(depth), str(seconds)]
+    return sample(client([str(bare("nfs_files")), *flags], seconds), "ops")
 
 
 def bare_file(op: str, size: int, depth: int, direct: bool, seconds: float, what: str) -> Sample:

@@ -11,6 +11,7 @@ use engine::{DataShape, StagePlan, StageWorkload, StopRule, VisitOrder};
 use metrics::OpKind;
 
 use crate::load::{Load, Measured, measure, stage, unique_name};
+use crate::names::{self, Names};
 
 /// Timeout of creating or removing our directory.
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -35,9 +36,12 @@ pub struct Args {
     /// Version of NFS: 3 or 4.1.
     #[arg(long, default_value = "3", value_parser = version)]
     nfs_version: NfsVersion,
-    /// What to do.
+    /// What to do with large files, one of each lane.
     #[arg(long)]
-    op: Operation,
+    op: Option<Operation>,
+    /// What to do with small files instead, of `--block` bytes each.
+    #[arg(long, conflicts_with = "op", required_unless_present = "op")]
+    names: Option<Names>,
     /// Bytes of one read or write.
     #[arg(long, default_value_t = 1 << 20)]
     block: u64,
@@ -85,13 +89,17 @@ fn version(text: &str) -> Result<NfsVersion, String> {
 }
 
 fn load(args: &Args, driver: &NfsDriver) -> Result<Measured> {
+    if let Some(names) = args.names {
+        let workload = names::workload(names, args.block);
+        return Ok(measure(driver, &args.load.plan(workload, args.sink))?.0);
+    }
     let limit_bytes = args.data_mib << 20;
     let file_bytes = (limit_bytes / u64::from(args.load.lanes)).max(4096);
     let writing = |block_bytes| {
         let block_bytes = u64::min(block_bytes, file_bytes);
         StageWorkload::Write { shape: DataShape::Files { file_bytes, block_bytes }, limit_bytes }
     };
-    if let Operation::Write = args.op {
+    if let Some(Operation::Write) = args.op {
         return Ok(measure(driver, &args.load.plan(writing(args.block), Sink::Buffer))?.0);
     }
     let once = StagePlan {
@@ -104,10 +112,12 @@ fn load(args: &Args, driver: &NfsDriver) -> Result<Measured> {
     let read =
         |order| StageWorkload::Read { data_set: data_set.clone(), block_bytes: Some(args.block), order };
     let workload = match args.op {
-        Operation::Read => read(VisitOrder::Sequential),
-        Operation::Randread => read(VisitOrder::Random),
+        Some(Operation::Read) => read(VisitOrder::Sequential),
+        Some(Operation::Randread) => read(VisitOrder::Random),
         // Each lane queries its own file, whose handle is cached: one call per operation.
-        Operation::Getattr | Operation::Write => StageWorkload::Repeat { kind: OpKind::Stat, bytes: 0 },
+        Some(Operation::Getattr | Operation::Write) | None => {
+            StageWorkload::Repeat { kind: OpKind::Stat, bytes: 0 }
+        }
     };
     Ok(measure(driver, &args.load.plan(workload, args.sink))?.0)
 }

@@ -48,10 +48,9 @@ int main(int argc, char **argv) {
     for (int i = 0; i < count; i++) {
         struct connection *c = &connections[i];
         connect_to(c, poll_fd, port);
-        c->head_len = (size_t)head_len;
         c->body = body;
         c->body_len = put ? bytes : 0;
-        queue_call(c, head);
+        queue_call(c, head, (size_t)head_len);
         send_queued(c, poll_fd);
     }
     struct window window = window_of(atof(argv[6]));
@@ -62,7 +61,7 @@ int main(int argc, char **argv) {
             struct connection *c = events[i].data.ptr;
             if (events[i].events & EPOLLIN && take(c, buffer)) {
                 window.ops++;
-                queue_call(c, head);
+                queue_call(c, head, (size_t)head_len);
             }
             send_queued(c, poll_fd);
         }

@@ -6,22 +6,10 @@
  *   PORT     of NFS
  *   OP       read | randread | write | getattr
  */
-#include "connection.h"
-
-#include <nfsc/libnfs.h>
-/* Included after it, because it uses its macros. */
-#include <nfsc/libnfs-raw.h>
-
-/* What nfs_get_fh() returns; libnfs 4 leaves its definition out of the public headers. */
-struct nfs_fh {
-    int len;
-    char *val;
-};
+#include "nfs_call.h"
 
 #define MAX_CALL 512
 #define MIB (1 << 20)
-
-enum procedure { GETATTR = 1, READ = 6, WRITE = 7 };
 
 static struct {
     enum procedure procedure;
@@ -29,32 +17,13 @@ static struct {
     uint32_t size;
     uint64_t blocks, next;
     uint32_t xid;
-    size_t call_len, xid_at, offset_at;
+    size_t call_len, offset_at;
 } load;
 
-/* Words of a call, big-endian (RFC 4506). */
-struct words {
-    char *bytes;
-    size_t len;
-};
-
-static void word(struct words *w, uint32_t value) {
-    value = htonl(value);
-    memcpy(w->bytes + w->len, &value, 4);
-    w->len += 4;
-}
-
-/* One call as in RFC 5531 and RFC 1813: record mark, header, AUTH_SYS of root, arguments except the data of a WRITE. */
+/* One call, without the data of a WRITE. */
 static void prepare(char *bytes, const struct nfs_fh *fh) {
-    struct words w = {bytes, 4};
-    load.xid_at = w.len;
-    uint32_t header[] = {0, 0, 2, 100003, 3, load.procedure, 1, 20, 0, 0, 0, 0, 0, 0, 0};
-    for (size_t i = 0; i < sizeof header / sizeof *header; i++)
-        word(&w, header[i]);
-    word(&w, (uint32_t)fh->len);
-    memset(w.bytes + w.len, 0, ((size_t)fh->len + 3) & ~(size_t)3);
-    memcpy(w.bytes + w.len, fh->val, (size_t)fh->len);
-    w.len += ((size_t)fh->len + 3) & ~(size_t)3;
+    struct words w = call_of(bytes, load.procedure);
+    opaque(&w, fh->val, (size_t)fh->len);
     load.offset_at = w.len;
     if (load.procedure != GETATTR) {
         word(&w, 0);
@@ -66,19 +35,18 @@ static void prepare(char *bytes, const struct nfs_fh *fh) {
         word(&w, load.size);
     }
     load.call_len = w.len;
-    w.len = 0;
-    word(&w, 0x80000000u | (uint32_t)(load.call_len - 4 + (load.procedure == WRITE ? load.size : 0)));
+    mark(&w, load.procedure == WRITE ? load.size : 0);
 }
 
 static void call(struct connection *c, char *bytes) {
     uint32_t xid = htonl(++load.xid);
-    memcpy(bytes + load.xid_at, &xid, 4);
+    memcpy(bytes + XID_AT, &xid, 4);
     if (load.procedure != GETATTR) {
         uint64_t block = load.random ? random_below(load.blocks) : load.next++ % load.blocks;
         uint64_t offset = htobe64(block * load.size);
         memcpy(bytes + load.offset_at, &offset, 8);
     }
-    queue_call(c, bytes);
+    queue_call(c, bytes, load.call_len);
 }
 
 /* Checks the head of a reply: whole in one fragment, accepted, NFS3_OK. */
@@ -118,11 +86,6 @@ static int take(struct connection *c, char *buffer) {
     return done;
 }
 
-static void fail(const char *what, struct nfs_context *nfs) {
-    fprintf(stderr, "bare_nfs: %s: %s\n", what, nfs ? nfs_get_error(nfs) : "");
-    exit(1);
-}
-
 static void parse_op(const char *name) {
     load.random = strcmp(name, "randread") == 0;
     if (strcmp(name, "read") == 0 || load.random)
@@ -135,15 +98,6 @@ static void parse_op(const char *name) {
         fail("unknown op", NULL);
 }
 
-static struct nfs_context *mounted(const char *text) {
-    struct nfs_context *nfs = nfs_init_context();
-    struct nfs_url *url = nfs ? nfs_parse_url_dir(nfs, text) : NULL;
-    if (!url || nfs_mount(nfs, url->server, url->path))
-        fail("mount", nfs);
-    nfs_destroy_url(url);
-    return nfs;
-}
-
 /* Runs the load until the window is over, in a process of its own, so that later work is not measured. */
 static void run(const struct nfs_fh *fh, int port, int depth, double seconds, const char *payload) {
     struct connection connection = {0};
@@ -152,7 +106,6 @@ static void run(const struct nfs_fh *fh, int port, int depth, double seconds, co
     char(*calls)[MAX_CALL] = calloc((size_t)depth, sizeof *calls), *buffer = malloc(RECEIVE_BYTES);
     for (int i = 0; i < depth; i++)
         prepare(calls[i], fh);
-    connection.head_len = load.call_len;
     connection.body = payload;
     connection.body_len = load.procedure == WRITE ? load.size : 0;
     for (int i = 0; i < depth; i++)

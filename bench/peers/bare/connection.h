@@ -12,9 +12,9 @@
 struct connection {
     int fd;
     /* Calls not sent yet, in order; the first may be partly sent. Each is a head followed by the common body. */
-    const char *heads[MAX_QUEUED];
+    struct iovec heads[MAX_QUEUED];
     int queued;
-    size_t head_len, body_len, sent;
+    size_t body_len, sent;
     const char *body;
     int waits_for_room;
     uint64_t left;
@@ -37,24 +37,24 @@ static void connect_to(struct connection *c, int poll_fd, int port) {
         die("epoll_ctl");
 }
 
-static void queue_call(struct connection *c, const char *head) {
+static void queue_call(struct connection *c, const char *head, size_t len) {
     if (c->queued == MAX_QUEUED) {
         fprintf(stderr, "bare: more calls in flight than fit\n");
         exit(1);
     }
-    c->heads[c->queued++] = head;
+    c->heads[c->queued++] = (struct iovec){(char *)head, len};
 }
 
 /* Sends as many waiting calls as the socket takes, several per system call. */
 static void send_queued(struct connection *c, int poll_fd) {
-    size_t whole = c->head_len + c->body_len;
     while (c->queued > 0) {
         struct iovec parts[2 * MAX_QUEUED];
         size_t count = 0, skip = c->sent;
         for (int i = 0; i < c->queued; i++, skip = 0) {
-            if (skip < c->head_len)
-                parts[count++] = (struct iovec){(char *)c->heads[i] + skip, c->head_len - skip};
-            size_t body_skip = skip > c->head_len ? skip - c->head_len : 0;
+            struct iovec head = c->heads[i];
+            if (skip < head.iov_len)
+                parts[count++] = (struct iovec){(char *)head.iov_base + skip, head.iov_len - skip};
+            size_t body_skip = skip > head.iov_len ? skip - head.iov_len : 0;
             if (body_skip < c->body_len)
                 parts[count++] = (struct iovec){(char *)c->body + body_skip, c->body_len - body_skip};
         }
@@ -64,8 +64,10 @@ static void send_queued(struct connection *c, int poll_fd) {
             break;
         if (sent < 0)
             die("send");
-        int done = (int)((c->sent + (size_t)sent) / whole);
-        c->sent = (c->sent + (size_t)sent) % whole;
+        int done = 0;
+        c->sent += (size_t)sent;
+        for (size_t whole; done < c->queued && c->sent >= (whole = c->heads[done].iov_len + c->body_len); done++)
+            c->sent -= whole;
         c->queued -= done;
         memmove(c->heads, c->heads + done, (size_t)c->queued * sizeof *c->heads);
     }

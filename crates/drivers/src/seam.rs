@@ -29,7 +29,7 @@ pub struct Op {
     /// the new size, for truncates; the least number of names, for listing a whole directory.
     pub len: u64,
     /// Which of the successive contents of the range is written or expected: it is an input to the payload, so that old
-    /// data differs from new. Only the low 16 bits count. [`Op::ANY_GENERATION`] accepts any.
+    /// data differs from new. Only the low 16 bits count. [`Op::ANY_GENERATION`] accepts any, [`Op::ZEROES`] zeroes.
     pub generation: u32,
 }
 
@@ -67,6 +67,8 @@ impl Op {
     pub const ANY_GENERATION: u32 = u32::MAX;
     /// The generation of a read that is not verified at all, although others are.
     pub const UNCHECKED: u32 = u32::MAX - 1;
+    /// The generation of a range that reads as zeroes.
+    pub const ZEROES: u32 = u32::MAX - 2;
 
     /// The offset of an append to a file of unknown size: where it ends.
     pub const AT_END: u64 = u64::MAX;

@@ -97,6 +97,8 @@ fn every_operation_does_what_its_name_says() {
         (op(OpKind::Readdir, 0), 2),
         (op(OpKind::Rmdir, directory), 1),
         (op(OpKind::Trim, own).range(0, 4096), 1),
+        (op(OpKind::WriteZeroes, own).range(4096, 8192), 1),
+        (op(OpKind::Read, own).range(0, 12_288).generation(Op::ZEROES), 1),
         (op(OpKind::Truncate, own).range(0, 8192), 1),
         (Op { durable: true, ..sized(OpKind::Overwrite) }, 6),
         (sized(OpKind::ReadFile), 5),

@@ -87,6 +87,9 @@ fn an_image_is_written_read_verified_trimmed_and_flushed_by_slices() {
         block(OpKind::Read, 0, 0).generation(1),
         op(OpKind::Commit, 0),
         block(OpKind::Trim, 0, 0),
+        block(OpKind::Write, 0, MIB),
+        block(OpKind::WriteZeroes, 0, MIB),
+        block(OpKind::Read, 0, MIB).generation(Op::ZEROES),
     ];
     let (results, late) = perform(&ours, &ops, LONG);
     for (op, result) in ops.iter().zip(results) {
@@ -175,7 +178,8 @@ fn what_an_image_holds_is_protected() {
     );
     // Without that check a session writes nothing.
     let ops = [op(OpKind::Write, 0).range(0, 4096), op(OpKind::Trim, 0).range(0, 4096)];
-    assert_eq!(kinds(perform(&theirs, &ops, LONG).0), [Some(ErrorKind::Local); 2]);
+    let ops = [&ops[..], &[op(OpKind::WriteZeroes, 0).range(0, 4096)]].concat();
+    assert_eq!(kinds(perform(&theirs, &ops, LONG).0), [Some(ErrorKind::Local); 3]);
     assert_eq!(&theirs.bytes_at(0, 4, LONG).unwrap(), b"XFSB");
     let facts = theirs.look(LONG).unwrap();
     assert!(facts.exclusive_lock && facts.watchers.is_empty(), "{facts:?}");

@@ -42,6 +42,18 @@ impl Mix {
         self.ops.iter().any(|op| op.op == kind)
     }
 
+    /// Whether it changes blocks of the data set.
+    fn changes_blocks(&self) -> bool {
+        self.has(OpKind::Write) || self.has(OpKind::WriteZeroes)
+    }
+
+    /// Share of the operations that change blocks which write zeroes.
+    fn zeroed(&self) -> f64 {
+        let weight = |kind| self.ops.iter().filter(|op| op.op == kind).map(|op| op.weight).sum::<f64>();
+        let zeroes = weight(OpKind::WriteZeroes);
+        if zeroes > 0.0 { zeroes / (zeroes + weight(OpKind::Write)) } else { 0.0 }
+    }
+
     /// Whether puts create new objects, which deletes remove; otherwise they overwrite the data set's objects.
     pub(crate) fn puts_are_new(&self) -> bool {
         self.on_own || self.has(OpKind::Delete) || self.has(OpKind::BatchDelete)
@@ -84,7 +96,7 @@ impl Mix {
     pub(crate) fn kinds(&self) -> Vec<OpKind> {
         let mut kinds: Vec<OpKind> = self.ops.iter().map(|op| op.op).collect();
         if self.fsync_every > 0 || self.verify {
-            kinds.extend(self.has(OpKind::Write).then_some(OpKind::Commit));
+            kinds.extend(self.changes_blocks().then_some(OpKind::Commit));
         }
         if self.has(OpKind::Append) {
             kinds.push(OpKind::Truncate);
@@ -112,7 +124,8 @@ impl Mix {
         (self.verify && self.overwrites()).then(|| Rules {
             access: self.access,
             base: self.generation,
-            block_bytes: if self.has(OpKind::Write) { Some(self.block_sizes[0].bytes) } else { None },
+            block_bytes: self.changes_blocks().then(|| self.block_sizes[0].bytes),
+            zeroed: self.zeroed(),
             seed: self.seed,
         })
     }
@@ -188,7 +201,7 @@ impl Mix {
                 Some("objects have no operations of files, such as write, create and remove")
             }
             DataShape::Device { .. } if !all(|of| of.device) => {
-                Some("a device is read, written, trimmed, committed and statted; nothing else")
+                Some("a device is read, written, zeroed, trimmed, committed and statted; nothing else")
             }
             _ => None,
         }
@@ -198,7 +211,7 @@ impl Mix {
         let blocks = |kind: OpKind| kind.is_of_ranges() && kind.needs_data();
         if self.on_own && self.ops.iter().any(|op| blocks(op.op)) {
             return Some(
-                "blocks are read, written and trimmed in a data set only, not in files that the load creates",
+                "blocks are read, written, zeroed and trimmed in a data set only, not in files that the load creates",
             );
         }
         let unknown = [OpKind::Create, OpKind::Truncate, OpKind::Link, OpKind::Copy];

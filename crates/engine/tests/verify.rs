@@ -129,6 +129,33 @@ fn reads_among_writes_are_compared_too() {
     }
 }
 
+/// Blocks are written and zeroed in their shares, and each is compared with what it was last.
+#[test]
+fn zeroes_among_writes_are_compared_too() {
+    let ops = [(OpKind::Read, 0.4), (OpKind::Write, 0.3), (OpKind::WriteZeroes, 0.3)];
+    for access in ACCESSES {
+        for (workers, lanes, ops) in [(1, 1, &ops[..]), (2, 3, &ops), (2, 2, &[(OpKind::WriteZeroes, 1.0)])] {
+            let driver = MemoryDriver::default();
+            fill(&driver, &files());
+            let loaded = load(&driver, mix_of(&files(), ops, access), workers, lanes, 600);
+            assert_eq!((loaded.total.ok(), loaded.total.failed()), (600, 0), "{access:?}");
+            let zeroed = loaded.total.op(OpKind::WriteZeroes).unwrap().ok;
+            let expected = if ops.len() > 1 { 120..240 } else { 600..601 };
+            assert!(expected.contains(&zeroed), "{access:?}: {zeroed}");
+            let found = check(&driver, &files(), &loaded.written);
+            assert_eq!((found.checked.right, found.checked.blocks()), (35, 35), "{access:?}");
+        }
+    }
+    // Zeroes that are lost are found.
+    let driver = MemoryDriver::default();
+    fill(&driver, &files());
+    driver.defect((2, 3 * BLOCK), Defect::LostWrite);
+    let loaded = load(&driver, mix_of(&files(), &[(OpKind::WriteZeroes, 1.0)], Access::Random), 2, 3, 90);
+    let found = check(&driver, &files(), &loaded.written);
+    assert_eq!((found.checked.wrong, found.checked.right), (1, 34));
+    assert_eq!(wrong_places(&found), [(2, 3 * BLOCK)].into());
+}
+
 #[test]
 fn objects_that_are_put_again_are_compared_whole_and_in_parts() {
     let data_set = DataSet::laid_out(OBJECTS, 12);

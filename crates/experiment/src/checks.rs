@@ -5,7 +5,7 @@ mod verification;
 
 use metrics::OpKind::{
     self, Append, BatchDelete, Commit, Create, Delete, Get, Overwrite, Put, Read, ReadFile, Remove,
-    TruncateOverwrite, Write, WriteFile,
+    TruncateOverwrite, Write, WriteFile, WriteZeroes,
 };
 use units::Size;
 
@@ -290,7 +290,7 @@ fn commits(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
             format!("{} targets have no commit", kind.scheme),
             "remove fsync_every: what is put is durable when it is answered",
         );
-    } else if !has(cell, &[Write, Append, WriteFile, Overwrite, TruncateOverwrite]) {
+    } else if !has(cell, &[Write, WriteZeroes, Append, WriteFile, Overwrite, TruncateOverwrite]) {
         fields.fault(
             "fsync_every",
             "nothing is written, so there is nothing to commit",

@@ -108,6 +108,8 @@ named! {
         OmapGet = "omap-get",
         /// Call a method of an object class (RADOS exec).
         Exec = "exec",
+        /// Make a range of a file or block device read as zeroes, without sending them (WRITE SAME, `FALLOC_FL_ZERO_RANGE`).
+        WriteZeroes = "write-zeroes",
     }
 }
 

@@ -5,7 +5,8 @@ use crate::OpKind;
 /// What an operation does, and on what. `docs/adding-an-operation.md` lists the users of these traits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpTraits {
-    /// Whether data is read, written or discarded; `None` if the operation does none of these.
+    /// Whether data is read, written or discarded; `None` if the operation does none of these itself, although the target
+    /// may move data for it.
     pub direction: Option<OpDirection>,
     /// Whether payload bytes are counted on success.
     pub moves_bytes: bool,
@@ -199,6 +200,8 @@ const fn traits_of(kind: OpKind) -> OpTraits {
         OpKind::Read => READS,
         OpKind::Write => WRITES,
         OpKind::Trim => OpTraits { direction: Some(OpDirection::Trim), moves_bytes: false, ..WRITES },
+        // The target writes them, and none crosses the connection.
+        OpKind::WriteZeroes => OpTraits { direction: None, moves_bytes: false, ..WRITES },
         OpKind::Get => OpTraits { extent: OpExtent::Whole, of: OBJECTS, ..READS },
         OpKind::Put => {
             OpTraits { extent: OpExtent::Whole, subject: OpSubject::Either, of: OBJECTS, ..WRITES }
@@ -263,7 +266,7 @@ mod tests {
             Access, Append, BatchDelete, Chmod, Close, Commit, Copy, Create, Delete, Exec, Get, GetTagging,
             Getxattr, Link, List, ListPrefixes, Mkdir, OmapGet, OmapSet, Open, Overwrite, Put, PutTagging,
             Read, ReadFile, Readdir, Readlink, Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim,
-            Truncate, TruncateOverwrite, Write, WriteFile,
+            Truncate, TruncateOverwrite, Write, WriteFile, WriteZeroes,
         };
         let own = [Truncate, Rename, Link, Symlink, Readlink, Mkdir, Rmdir];
         let last = [Open, Close, WriteFile];
@@ -277,7 +280,7 @@ mod tests {
             all(OpKind::moves_bytes),
             [&[Read, Write, Put, Get, Append, WriteFile, ReadFile], &again[..]].concat()
         );
-        assert_eq!(all(OpKind::is_of_ranges), [Read, Write, Trim, Append]);
+        assert_eq!(all(OpKind::is_of_ranges), [Read, Write, Trim, Append, WriteZeroes]);
         assert_eq!(all(OpKind::is_whole), [&[Put, Get, WriteFile, ReadFile], &again[..]].concat());
         assert_eq!(
             all(OpKind::changes_data),
@@ -286,7 +289,8 @@ mod tests {
                 &own[..],
                 &[Copy, BatchDelete, Append],
                 &last,
-                &again
+                &again,
+                &[WriteZeroes]
             ]
             .concat()
         );
@@ -296,7 +300,10 @@ mod tests {
         );
         let data_set =
             [Read, Write, Commit, Stat, Get, Trim, Access, Chmod, PutTagging, GetTagging, Setxattr, Getxattr];
-        assert_eq!(all(OpKind::needs_data), [&data_set[..], &[ReadFile], &again, &rados].concat());
+        assert_eq!(
+            all(OpKind::needs_data),
+            [&data_set[..], &[ReadFile], &again, &rados, &[WriteZeroes]].concat()
+        );
         let objects = [Put, Get, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes];
         assert_eq!(all(OpKind::is_for_objects), [&objects[..], &rados].concat());
         let files = [
@@ -306,13 +313,23 @@ mod tests {
             &last,
             &[ReadFile],
             &again,
+            &[WriteZeroes],
         ]
         .concat();
         assert_eq!(all(OpKind::is_for_files), files);
         let files = [Read, Write, Create, Commit, Stat, Remove, List, Trim, Access, Chmod];
         assert_eq!(
             all(|kind| kind.traits().of.files),
-            [&files, &own[..], &[Append, Readdir, Setxattr, Getxattr], &last, &[ReadFile], &again].concat()
+            [
+                &files,
+                &own[..],
+                &[Append, Readdir, Setxattr, Getxattr],
+                &last,
+                &[ReadFile],
+                &again,
+                &[WriteZeroes]
+            ]
+            .concat()
         );
         assert_eq!(
             all(|kind| kind.traits().changes == OpChange::Attributes),
@@ -321,7 +338,7 @@ mod tests {
         let objects =
             [Read, Stat, Put, Get, List, Delete, Copy, PutTagging, GetTagging, BatchDelete, ListPrefixes];
         assert_eq!(all(|kind| kind.traits().of.objects), [&objects[..], &rados].concat());
-        assert_eq!(all(|kind| kind.traits().of.device), [Read, Write, Commit, Stat, Trim]);
+        assert_eq!(all(|kind| kind.traits().of.device), [Read, Write, Commit, Stat, Trim, WriteZeroes]);
         assert_eq!(
             all(|kind| kind.traits().direction == Some(OpDirection::Trim)),
             [Delete, Trim, BatchDelete]

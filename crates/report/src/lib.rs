@@ -17,7 +17,7 @@ mod svg;
 mod table;
 
 pub use compare::{
-    CellComparison, CellFigure, CellSeries, CompareOptions, HostComparison, Metric, MetricError,
+    CellComparison, CellFigure, CellSeries, CompareOptions, Figure, HostComparison, Metric, MetricError,
     RunComparison, RunSeries, Side,
 };
 pub use document::*;

@@ -176,6 +176,47 @@ fn where_a_rate_was_given_the_latency_is_compared() {
 }
 
 #[test]
+fn operations_that_list_are_compared_by_their_entries() {
+    use metrics::{CallKind, OpKind};
+    let listing = |id: &str, ops_per_s: f64, entries_per_op: f64| {
+        let mut document = run(id, &[0.0]);
+        let result = document.cells[0].record.result.as_mut().unwrap();
+        result.total.bytes = 0;
+        let mut summary = stats::OpSummary { op: Some(OpKind::Readdir), ..result.total.clone() };
+        summary.ops_per_s = fixture::sure(ops_per_s);
+        summary.procedures = vec![stats::ProcedureSummary {
+            procedure: CallKind::Readdir,
+            calls: 100,
+            calls_per_op: 10.0,
+            errors: 0,
+            mean_ns: 1e6,
+            max_ns: 2_000_000,
+            listing: Some(stats::ListingSummary {
+                entries: 1000,
+                entries_per_op,
+                entries_per_s: ops_per_s * entries_per_op,
+                first_mean_ns: 1e6,
+                first_max_ns: 2_000_000,
+            }),
+        }];
+        result.ops = vec![summary];
+        document
+    };
+    // Fewer listings of larger directories: more entries.
+    let (a, b) = (listing("aaaaaaaa", 100.0, 1000.0), listing("bbbbbbbb", 80.0, 2000.0));
+    let comparison = RunComparison::of(&a, &b, &choice(0.0, &[]));
+    let entries = &comparison.cells[1];
+    assert_eq!((comparison.cells[0].metric.as_str(), entries.metric.as_str()), ("rate", "readdir.entries"));
+    assert!((entries.a_mean() - 1e5).abs() < 1e-6 && (entries.b_mean() - 1.6e5).abs() < 1e-6);
+    assert_eq!(entries.difference.call, Call::Better);
+    assert!((entries.difference.relative - 0.6).abs() < 1e-3, "{:?}", entries.difference);
+    // The only operation that lists need not be named; one that lists nothing has no entries.
+    let named = RunComparison::of(&a, &b, &choice(0.0, &["entries", "read.entries"]));
+    assert_eq!(named.cells.iter().map(|cell| &*cell.metric).collect::<Vec<_>>(), ["entries"]);
+    assert!(named.warnings.iter().any(|text| text.contains("read.entries was not measured in both runs")));
+}
+
+#[test]
 fn a_comparison_follows_its_schema() {
     let schema = include_str!("../../../schemas/comparison.schema.json");
     let schema: serde_json::Value = serde_json::from_str(schema).unwrap();

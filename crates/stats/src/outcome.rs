@@ -24,6 +24,20 @@ pub struct Estimate {
     pub autocorrelation: f64,
 }
 
+impl Estimate {
+    /// The estimate of so many times the quantity.
+    #[must_use]
+    pub fn scaled(self, by: f64) -> Self {
+        Self {
+            mean: self.mean * by,
+            low: self.low * by,
+            high: self.high * by,
+            deviation: self.deviation * by,
+            ..self
+        }
+    }
+}
+
 /// The quantity of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

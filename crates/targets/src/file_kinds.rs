@@ -5,7 +5,7 @@ use experiment::{OptionHelp, TargetKind, Transport, UrlForm};
 use metrics::OpKind::{
     self, Access, Append, Chmod, Close, Commit, Create, Getxattr, Link, List, Mkdir, Open, Overwrite,
     Read as ReadOp, ReadFile, Readdir, Readlink, Remove, Rename, Rmdir, Setxattr, Stat, Symlink, Trim,
-    Truncate, TruncateOverwrite, Write, WriteFile,
+    Truncate, TruncateOverwrite, Write, WriteFile, WriteZeroes,
 };
 
 use super::options::{DEPTH, DIRECTORIES, DIRECTORY, ENGINE, IOPOLL, LAYOUT, REGISTERED, SQPOLL, SYNC};
@@ -39,6 +39,7 @@ pub(super) const FILE_OPERATIONS: &[OpKind] = &[
     ReadFile,
     Overwrite,
     TruncateOverwrite,
+    WriteZeroes,
 ];
 
 const FILE_OPTIONS: &[OptionHelp] = &[
@@ -101,7 +102,7 @@ pub(super) static BLOCK: TargetKind = TargetKind {
         "block",
         "block:///dev/nvme0n1",
         UrlForm::Path,
-        &[ReadOp, Write, Commit, Trim],
+        &[ReadOp, Write, Commit, Trim, WriteZeroes],
         BLOCK_OPTIONS,
     )
 };

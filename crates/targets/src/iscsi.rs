@@ -8,7 +8,7 @@ use std::time::Duration;
 use drivers::iscsi::{IscsiConfig, IscsiDriver};
 use experiment::OptionKind::{Bytes, Choice, Count, Flag, Span, Text};
 use experiment::{OptionHelp, Target, TargetKind, TargetOptions, TargetUrl, Transport, UrlForm, Workload};
-use metrics::OpKind::{Commit, Read, Stat, Trim, Write};
+use metrics::OpKind::{Commit, Read, Stat, Trim, Write, WriteZeroes};
 use wire::iscsi::{DigestUse, MAX_SEGMENT_BYTES, Offer, PORT};
 
 use super::engines::{self, JobEngines};
@@ -93,7 +93,7 @@ pub(super) static KIND: TargetKind = TargetKind {
         "iscsi",
         "iscsi://portal/iqn.2026-01.org.example:target/1",
         UrlForm::LogicalUnit,
-        &[Read, Write, Commit, Trim, Stat],
+        &[Read, Write, Commit, Trim, Stat, WriteZeroes],
         OPTIONS,
     )
 };

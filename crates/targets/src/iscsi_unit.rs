@@ -202,9 +202,9 @@ fn described(unit: &UnitFacts) -> String {
 fn unit_facts(unit: &UnitFacts) -> Vec<(&'static str, String)> {
     let (inquiry, capacity, limits) = (&unit.inquiry, &unit.capacity, &unit.limits);
     let block_bytes = u64::from(capacity.block_bytes);
-    let blocks = |blocks: u32| match blocks {
+    let blocks = |blocks: u64| match blocks {
         0 => "not reported".to_owned(),
-        blocks => Size(u64::from(blocks) * block_bytes).to_string(),
+        blocks => Size(blocks.saturating_mul(block_bytes)).to_string(),
     };
     let mut facts = vec![
         ("vendor", inquiry.vendor.clone()),
@@ -213,7 +213,8 @@ fn unit_facts(unit: &UnitFacts) -> Vec<(&'static str, String)> {
         ("capacity", format!("{} ({} bytes)", Size(capacity.bytes()), capacity.bytes())),
         ("block size", format!("{block_bytes} bytes")),
         ("physical block size", format!("{} bytes", block_bytes << capacity.physical_exponent)),
-        ("largest transfer", blocks(limits.transfer_blocks)),
+        ("largest transfer", blocks(limits.transfer_blocks.into())),
+        ("largest WRITE SAME", blocks(limits.write_same_blocks)),
         ("unmap", if capacity.unmaps { "supported" } else { "not supported" }.to_owned()),
     ];
     facts.extend(unit.serial.clone().map(|serial| ("serial number", serial)));

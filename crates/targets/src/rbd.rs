@@ -7,7 +7,7 @@ use drivers::rados::RadosDriver;
 use drivers::rados::rbd::{RbdConfig, RbdCreation, RbdDriver};
 use experiment::OptionKind::{Bytes, Flag, Text};
 use experiment::{OptionHelp, TargetKind, TargetUrl, Transport, UrlForm, Workload};
-use metrics::OpKind::{self, Commit, Read, Trim, Write};
+use metrics::OpKind::{self, Commit, Read, Trim, Write, WriteZeroes};
 use serde_json::Value;
 
 use super::engines::{self, JobEngines};
@@ -78,7 +78,13 @@ pub(super) static KIND: TargetKind = TargetKind {
     created_by: Some(CREATE),
     remote: true,
     transport: Transport::Network,
-    ..TargetKind::new("rbd", "rbd://pool/image", UrlForm::NameInName, &[Read, Write, Commit, Trim], OPTIONS)
+    ..TargetKind::new(
+        "rbd",
+        "rbd://pool/image",
+        UrlForm::NameInName,
+        &[Read, Write, Commit, Trim, WriteZeroes],
+        OPTIONS,
+    )
 };
 
 impl Protocol for Rbd {

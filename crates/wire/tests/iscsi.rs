@@ -35,12 +35,16 @@ proptest! {
     }
 
     #[test]
-    fn commands_there_and_back(block in any::<u64>(), blocks in any::<u32>(), kind in 0..5, flag in any::<bool>()) {
+    fn commands_there_and_back(block in any::<u64>(), blocks in any::<u32>(), kind in 0..6, flag in any::<bool>()) {
         let request = match kind {
             0 => ScsiRequest::Read { block, blocks },
             1 => ScsiRequest::Write { block, blocks, durable: flag },
-            2 => ScsiRequest::WriteSame { block, blocks, unmap: flag },
+            2 => ScsiRequest::WriteSame { block, blocks, unmap: flag, ten: false },
             3 => ScsiRequest::SynchronizeCache { block, blocks },
+            4 => {
+                let (block, blocks) = (block & u64::from(u32::MAX), blocks & ScsiRequest::TEN_BLOCKS);
+                ScsiRequest::WriteSame { block, blocks, unmap: flag, ten: true }
+            }
             _ => ScsiRequest::Unmap { bytes: blocks as u16 },
         };
         prop_assert_eq!(ScsiRequest::decode(&request.encode()), Some(request));

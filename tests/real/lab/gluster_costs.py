@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import random
 import socket
+import subprocess
 import time
 from collections import Counter
 from contextlib import ExitStack
@@ -117,7 +118,8 @@ class Volume:
         files = ["-f", str(configuration), "-l", str(directory / "glusterd.log"), "-p", str(directory / "glusterd.pid")]
         daemon = Child(["glusterd", "-N", *files], directory / "glusterd.out")
         stack.callback(daemon.stop)
-        wait_until("glusterd", self.answers, 60, daemon)
+        # It runs a few programs before it answers, which takes half a minute on a busy machine.
+        wait_until("glusterd", self.answers, 180, daemon)
         self.ask("volume", "create", VOLUME, *[f"{address}:{brick}" for brick in self.bricks], "force")
         stack.callback(self.ask, "volume", "delete", VOLUME)
         self.ask("volume", "start", VOLUME)
@@ -136,7 +138,7 @@ class Volume:
         """Whether the daemon does."""
         try:
             self.ask("pool", "list")
-        except RuntimeError:
+        except (RuntimeError, subprocess.TimeoutExpired):
             return False
         return True
 

@@ -54,14 +54,45 @@ def loaded(lab: Lab, report: Report) -> None:
             report.contains(f"unit {lun}: nothing wrong", verify["note"], [" 0 wrong, 0 unread"])
             said = [f"({tgt.capacity(lun)} bytes)", "IET", "VIRTUAL-DISK", '"HeaderDigest": "None"']
             report.contains(f"unit {lun}: facts", facts(outcome), said)
-        every = "ops: {read: 20%, write: 20%, trim: 20%, commit: 20%, stat: 20%}, block_size: 16KiB, queue_depth: 4"
+        every = "ops: {read: 20%, write: 20%, trim: 20%, commit: 20%, stat: 10%, write-zeroes: 10%}, block_size: 16KiB, queue_depth: 4"
         outcome = start(manometer, tgt.url(), every, extra="gates: [errors == 0]").finish()
         report.equal("every operation: code", (outcome.code, outcome.stderr[-500:] if outcome.code else ""), (0, ""))
         done = operations(outcome)
         report.equal("every operation ran", sorted(name for name, op in done.items() if op["ok"] > 0),
-                     ["commit", "read", "stat", "trim", "write"])
+                     ["commit", "read", "stat", "trim", "write", "write-zeroes"])
         wait_until("no session", lambda: tgt.sessions() == 0, 10, tgt.child)
         report.equal("no session is left", tgt.sessions(), 0)
+
+
+def zeroed(lab: Lab, report: Report) -> None:
+    """Zeroes by WRITE SAME: as the unit's file holds them, among verified reads and writes, and not on a unit that carries something."""
+    with served(lab) as (tgt, manometer):
+        last = len(tgt.content(1)) // 4096
+        checks = {"stages": ", verify: true", "extra": "gates: [errors == 0]"}
+        part = "ops: write-zeroes, access: sequential, block_size: 64KiB, queue_depth: 4, file_size: 4MiB, verify: true"
+        outcome = start(manometer, tgt.url(), part, **checks).finish()
+        report.equal("zeroes alone: code", (outcome.code, outcome.stderr[-500:] if outcome.code else ""), (0, ""))
+        report.check("several passes over the part", operations(outcome)["write-zeroes"]["ok"] > 3 * 64)
+        report.check("all of the part is zeroes", not any(tgt.content(1)[: 4 * MIB]))
+        mixed = "ops: {read: 40%, write: 30%, write-zeroes: 30%}, block_size: 4KiB, queue_depth: 16, verify: true"
+        outcome = start(manometer, tgt.url(), mixed, **checks).finish()
+        report.equal("among writes: code", (outcome.code, outcome.stderr[-500:] if outcome.code else ""), (0, ""))
+        verify = next(stage for stage in result(outcome)["stages"] if stage["name"] == "verify")
+        report.contains("among writes: nothing wrong", verify["note"], [" 0 wrong, 0 unread"])
+        done = operations(outcome)
+        content = tgt.content(1)
+        empty = sum(not any(content[at * 4096 : (at + 1) * 4096]) for at in range(last))
+        written = sum(done[name]["ok"] for name in ("write", "write-zeroes"))
+        report.check("some blocks are zeroes", 0 < empty <= done["write-zeroes"]["ok"], (empty, done["write-zeroes"]))
+        if written > last:
+            # Each block was written or zeroed last with the same chance; the standard deviation is below 70 of 16,384.
+            report.check("half of the blocks are zeroes", abs(empty - last / 2) < 500, empty)
+        run(["mkfs.ext4", "-q", "-F", str(tgt.images[2])])
+        before = tgt.content(2)
+        outcome = start(manometer, tgt.url(2), "ops: write-zeroes, queue_depth: 4").finish()
+        report.check("a file system is refused", outcome.code != 0, outcome.stdout[-500:])
+        report.contains("and named", outcome.stderr + outcome.stdout, ["carries an ext", f"--destroy {tgt.url(2)}"])
+        report.check("nothing was zeroed", tgt.content(2) == before)
 
 
 def parameters(lab: Lab, report: Report) -> None:
@@ -228,6 +259,7 @@ def jobs(lab: Lab, report: Report) -> None:
 
 SCENARIOS: dict[str, Scenario] = {
     "iscsi loaded": loaded,
+    "iscsi zeroed": zeroed,
     "iscsi parameters": parameters,
     "iscsi guarded": guarded,
     "iscsi chap": chap,

@@ -48,9 +48,9 @@ pub struct CompareArguments {
     /// Exit with 1 if a cell is significantly worse, by more than this share; with 3 if only single runs say so
     #[arg(long, value_name = "SHARE", value_parser = share)]
     fail_on_regression: Option<Share>,
-    /// Metric to compare: bandwidth, rate, p50, p99 or mean, of one operation if named (read.p99); may be
-    /// repeated [default: bandwidth, or rate where no bytes moved; p99 for a given rate; rate for a search or
-    /// sweep]
+    /// Metric to compare: bandwidth, rate, entries (listed per second), p50, p99 or mean, of one operation if named
+    /// (read.p99); may be repeated [default: bandwidth, or rate where no bytes moved; p99 for a given rate; rate for a
+    /// search or sweep; and entries of operations that list]
     #[arg(long, value_name = "METRIC")]
     metric: Vec<String>,
     /// Format on standard output

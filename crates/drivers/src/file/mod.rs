@@ -14,6 +14,7 @@
 //! | open, close | openat(2); close(2) of what the lane opened | – |
 //! | list | all of the directory | – |
 //! | setxattr, getxattr | fsetxattr(2), fgetxattr(2) | – |
+//! | write-zeroes | zeroes in allocated space (`FALLOC_FL_ZERO_RANGE`) | the same |
 //! | trim | a hole (`FALLOC_FL_PUNCH_HOLE`) | `BLKDISCARD`, or a hole in a file |
 //!
 //! Only files with our names in a directory with our mark are removed. A device is written only after

@@ -447,3 +447,12 @@ pub(super) async fn trim(session: &FileSession, op: &Op) -> Result<Done, Fault> 
     result.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })
 }
+
+/// Has the file system or the device make the range read as zeroes, with its space kept.
+pub(super) async fn write_zeroes(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    check_range(session, op)?;
+    let file = file_of!(session, op, true);
+    let zeroing = file.allocate(Space::Zero, op.offset, op.len);
+    step(session, op, CallKind::SysFallocate, zeroing).await.map_err(|e| refused(session, op, &e))?;
+    Ok(Done { rpcs: 1, ..Done::default() })
+}

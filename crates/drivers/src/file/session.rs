@@ -130,6 +130,7 @@ impl FileSession {
             OpKind::Remove => operation::remove(self, op).await,
             OpKind::List | OpKind::Readdir => list::list(self, op).await,
             OpKind::Trim => operation::trim(self, op).await,
+            OpKind::WriteZeroes => operation::write_zeroes(self, op).await,
             OpKind::Access => metadata::access(self, op).await,
             OpKind::Chmod => metadata::chmod(self, op).await,
             OpKind::Truncate => metadata::truncate(self, op).await,
@@ -168,7 +169,7 @@ impl FileSession {
         let Op { kind, object, offset, len, .. } = *op;
         let range = match kind {
             OpKind::Append if offset == Op::AT_END => format!(" of {len} bytes"),
-            OpKind::Read | OpKind::Write | OpKind::Append | OpKind::Trim => {
+            _ if kind.is_of_ranges() => {
                 format!(" of {len} bytes at {offset}")
             }
             _ => String::new(),

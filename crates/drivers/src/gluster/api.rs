@@ -68,6 +68,13 @@ library_functions! {
             done: Callback,
             argument: *mut c_void,
         ) -> c_int;
+        fn glfs_zerofill_async @ "GFAPI_6.0" (
+            fd: FdHandle,
+            offset: libc::off_t,
+            len: libc::off_t,
+            done: Callback,
+            argument: *mut c_void,
+        ) -> c_int;
         fn glfs_stat(fs: FsHandle, path: *const c_char, out: *mut libc::stat) -> c_int;
         fn glfs_lstat(fs: FsHandle, path: *const c_char, out: *mut libc::stat) -> c_int;
         fn glfs_access(fs: FsHandle, path: *const c_char, mode: c_int) -> c_int;

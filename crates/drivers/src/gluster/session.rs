@@ -151,6 +151,7 @@ impl GlusterSession {
             OpKind::Commit => transfer::commit(self, op).await,
             OpKind::Truncate => transfer::truncate(self, op).await,
             OpKind::Trim => transfer::trim(self, op).await,
+            OpKind::WriteZeroes => transfer::write_zeroes(self, op).await,
             OpKind::Create => operation::create(self, op).await,
             OpKind::WriteFile => operation::write_file(self, op).await,
             OpKind::ReadFile => operation::read_file(self, op).await,
@@ -194,7 +195,7 @@ impl GlusterSession {
         }
         let Op { kind, object, offset, len, .. } = *op;
         let range = match kind {
-            OpKind::Read | OpKind::Write | OpKind::Append | OpKind::Trim => {
+            _ if kind.is_of_ranges() => {
                 format!(" of {len} bytes at {offset}")
             }
             _ => String::new(),

@@ -249,3 +249,18 @@ pub(super) async fn trim(session: &GlusterSession, op: &Op) -> Result<Done, Fail
     fly.await?;
     Ok(Done { rpcs: 1, ..Done::default() })
 }
+
+/// Has the bricks make the range read as zeroes, with its space kept.
+pub(super) async fn write_zeroes(session: &GlusterSession, op: &Op) -> Result<Done, Failure> {
+    let file = file_of(session, op, true).await?;
+    let mut flight = session.flights.take(op.lane as usize).await;
+    let fly = flight.fly(&file, |api, fd, _, callback, argument| {
+        // SAFETY: the file is open.
+        unsafe {
+            let (offset, len) = (op.offset as libc::off_t, op.len as libc::off_t);
+            (api.glfs_zerofill_async)(fd, offset, len, callback, argument)
+        }
+    });
+    fly.await?;
+    Ok(Done { rpcs: 1, ..Done::default() })
+}

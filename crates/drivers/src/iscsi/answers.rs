@@ -113,7 +113,7 @@ pub(super) fn asked(wanted: &ReadyToTransfer, state: &mut State) -> Result<(), L
     let agreed = state.agreed;
     let slot = &mut state.table.slots[index as usize];
     let len = match slot.command.data {
-        Data::Write(_) | Data::Parameters(_) => slot.command.data.len(),
+        Data::Write(_) | Data::Parameters(_) | Data::Zeroes(_) => slot.command.data.len(),
         Data::None | Data::Read(_) => return Err(garbage("R2T for a command that writes nothing")),
     };
     if wanted.r2t_sn != slot.data_sn || wanted.offset != slot.moved {

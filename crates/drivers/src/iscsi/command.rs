@@ -22,6 +22,8 @@ pub(super) enum Data {
     Write(Piece),
     /// Parameters of UNMAP.
     Parameters([u8; ScsiRequest::UNMAP_BYTES]),
+    /// The block of zeroes of WRITE SAME, of so many bytes.
+    Zeroes(u32),
 }
 
 impl Data {
@@ -30,6 +32,7 @@ impl Data {
             Self::None => 0,
             Self::Read(piece) | Self::Write(piece) => piece.len,
             Self::Parameters(_) => ScsiRequest::UNMAP_BYTES as u32,
+            Self::Zeroes(bytes) => *bytes,
         }
     }
 
@@ -42,6 +45,7 @@ impl Data {
                 let from = offset as usize;
                 out.copy_from_slice(&bytes[from..from + out.len()]);
             }
+            Self::Zeroes(_) => out.fill(0),
             Self::None | Self::Read(_) => {}
         }
     }

@@ -5,6 +5,9 @@ use wire::iscsi::{ScsiStatus, Sense, SenseKey};
 
 use super::command::Outcome;
 
+/// The additional sense code INVALID COMMAND OPERATION CODE.
+const NO_SUCH_COMMAND: u8 = 0x20;
+
 /// The kind of error and the words for a command that failed.
 #[cold]
 pub(super) fn explain(outcome: &Outcome) -> (ErrorKind, String) {
@@ -50,7 +53,7 @@ fn kind_of_sense(sense: &Sense) -> ErrorKind {
 
 fn advice(sense: &Sense) -> &'static str {
     match (sense.key, sense.code) {
-        (SenseKey::ILLEGAL_REQUEST, 0x20) => "; the unit does not support this command",
+        (SenseKey::ILLEGAL_REQUEST, NO_SUCH_COMMAND) => "; the unit does not support this command",
         (SenseKey::ILLEGAL_REQUEST, 0x25) => "; check the number of the unit (LUN)",
         (SenseKey::DATA_PROTECT, _) => "; make the unit writable, or only read",
         _ => "",
@@ -65,6 +68,14 @@ pub(super) fn is_attention(outcome: &Outcome) -> bool {
 /// True when the unit asks to try again later.
 pub(super) fn is_busy(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Status(ScsiStatus::BUSY | ScsiStatus::TASK_SET_FULL, _))
+}
+
+/// True when the unit does not have this command.
+pub(super) fn is_unsupported(outcome: &Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Status(_, Some(Sense { key: SenseKey::ILLEGAL_REQUEST, code: NO_SUCH_COMMAND, .. }))
+    )
 }
 
 /// True when the unit does not have what was asked for.

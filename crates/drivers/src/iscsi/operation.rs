@@ -5,7 +5,7 @@ use wire::iscsi::ScsiRequest;
 
 use super::command::{Command, Data, Outcome, Piece};
 use super::connection::Connection;
-use super::errors::{explain, is_attention, is_busy};
+use super::errors::{explain, is_attention, is_busy, is_unsupported};
 use super::session::IscsiSession;
 use super::slots::Answer;
 use crate::deadlines::Running;
@@ -23,12 +23,14 @@ struct Fault {
     text: String,
     /// The command that failed, if any was sent.
     request: Option<&'static str>,
+    /// The unit does not have that command.
+    unsupported: bool,
 }
 
 impl Fault {
     #[cold]
     fn before(kind: ErrorKind, text: impl Into<String>) -> Self {
-        Self { kind, text: text.into(), request: None }
+        Self { kind, text: text.into(), request: None, unsupported: false }
     }
 }
 
@@ -58,6 +60,7 @@ impl<'a> Operation<'a> {
             OpKind::Read => self.read().await,
             OpKind::Write | OpKind::Append => self.write().await,
             OpKind::Trim => self.unmap().await,
+            OpKind::WriteZeroes => self.write_zeroes().await,
             OpKind::Commit => self.synchronize().await,
             OpKind::Stat => self.command(ScsiRequest::TestUnitReady, Data::None).await,
             other => {
@@ -72,14 +75,12 @@ impl<'a> Operation<'a> {
     }
 
     #[cold]
-    fn error(&self, Fault { kind, text, request }: Fault) -> OpError {
+    fn error(&self, Fault { kind, text, request, .. }: Fault) -> OpError {
         let Op { offset, len, .. } = *self.op;
         let name = request.map_or_else(|| self.op.kind.to_string(), str::to_owned);
-        let range = match self.op.kind {
-            OpKind::Read | OpKind::Write | OpKind::Append | OpKind::Trim => {
-                format!(" of {len} bytes at {offset}")
-            }
-            _ => String::new(),
+        let range = match self.op.kind.is_of_ranges() {
+            true => format!(" of {len} bytes at {offset}"),
+            false => String::new(),
         };
         let detail = format!("{name}{range}, {}: {text}", self.session.label);
         OpError { retries: self.done.retries, rpcs: self.done.rpcs, ..OpError::new(kind, detail) }
@@ -126,9 +127,7 @@ impl<'a> Operation<'a> {
         if !unit.capacity.unmaps {
             return Err(Fault::before(ErrorKind::Rejected, "the unit cannot unmap blocks (LBPME is 0)"));
         }
-        let block_bytes = u64::from(unit.capacity.block_bytes);
-        let start = self.start();
-        let (mut block, end) = (start / block_bytes, (start + self.op.len) / block_bytes);
+        let (mut block, end) = self.all_blocks();
         let most = match unit.limits.unmap_blocks {
             0 => u32::MAX,
             most => most,
@@ -139,6 +138,32 @@ impl<'a> Operation<'a> {
             let request = ScsiRequest::Unmap { bytes: ScsiRequest::UNMAP_BYTES as u16 };
             self.command(request, data).await?;
             block += u64::from(blocks);
+        }
+        Ok(())
+    }
+
+    async fn write_zeroes(&mut self) -> Result<(), Fault> {
+        self.check_writable()?;
+        self.check_range()?;
+        let limits = self.session.unit.limits;
+        let zeroes = Data::Zeroes(self.session.unit.capacity.block_bytes);
+        let (mut block, end) = self.all_blocks();
+        let ten_reaches = end <= 1 << 32;
+        while block < end {
+            let ten = ten_reaches && self.session.same_by_ten.get();
+            let most = u64::from(if ten { ScsiRequest::TEN_BLOCKS } else { u32::MAX });
+            let most = if limits.write_same_blocks == 0 { most } else { most.min(limits.write_same_blocks) };
+            let blocks = (end - block).min(most);
+            let request = ScsiRequest::WriteSame { block, blocks: blocks as u32, unmap: false, ten };
+            match self.command(request, zeroes).await {
+                Ok(()) => block += blocks,
+                // Old units have the 10-byte command only.
+                Err(fault) if fault.unsupported && !ten && ten_reaches => {
+                    self.session.same_by_ten.set(true);
+                    self.done.retries += 1;
+                }
+                Err(fault) => return Err(fault),
+            }
         }
         Ok(())
     }
@@ -191,6 +216,13 @@ impl<'a> Operation<'a> {
         Piece { op: *self.op, at, len: (self.op.len - at).min(most) as u32 }
     }
 
+    /// The first block of the operation, and the one behind its last.
+    #[inline]
+    fn all_blocks(&self) -> (u64, u64) {
+        let (block, start) = (u64::from(self.session.unit.capacity.block_bytes), self.start());
+        (start / block, (start + self.op.len) / block)
+    }
+
     /// The first block of a piece, and how many.
     #[inline]
     fn blocks(&self, piece: Piece) -> (u64, u32) {
@@ -217,7 +249,8 @@ impl<'a> Operation<'a> {
             };
             if !self.repeats(&outcome, &mut later, &mut attentions).await {
                 let (kind, text) = explain(&outcome);
-                return Err(Fault { kind, text, request: Some(request.name()) });
+                let unsupported = is_unsupported(&outcome);
+                return Err(Fault { kind, text, request: Some(request.name()), unsupported });
             }
             self.done.retries += 1;
             self.connection.count_retry();
@@ -260,6 +293,7 @@ impl<'a> Operation<'a> {
             kind: ErrorKind::Corrupt,
             text: format!("not what was written: {text}"),
             request: Some("READ"),
+            unsupported: false,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A worker's sessions with the target, its lanes, and what it knows about the unit.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ pub struct IscsiSession {
     pub(super) blocks: Vec<RefCell<Vec<u8>>>,
     pub(super) unit: UnitFacts,
     pub(super) stable: bool,
+    /// The unit has WRITE SAME only with 10 bytes.
+    pub(super) same_by_ten: Cell<bool>,
     /// Bytes of a slice; 0: the unit is not divided.
     pub(super) slice_bytes: u64,
     /// The unit's content was checked.
@@ -86,6 +88,7 @@ impl IscsiSession {
             blocks: (0..lanes).map(|_| RefCell::default()).collect(),
             unit,
             stable: config.stable,
+            same_by_ten: Cell::new(false),
             slice_bytes: config.slice_bytes,
             writable,
             deadlines,

@@ -129,7 +129,7 @@ fn command(
     let (read, write) = match data {
         Data::None => (false, false),
         Data::Read(_) => (true, false),
-        Data::Write(_) | Data::Parameters(_) => (false, true),
+        Data::Write(_) | Data::Parameters(_) | Data::Zeroes(_) => (false, true),
     };
     let (immediate, unsolicited) =
         if write { (agreed.immediate_bytes(len), agreed.unsolicited_bytes(len)) } else { (0, 0) };

@@ -272,7 +272,8 @@ impl Session for NfsSession {
             | OpKind::OmapGet
             | OpKind::Exec
             | OpKind::Setxattr
-            | OpKind::Getxattr => {
+            | OpKind::Getxattr
+            | OpKind::WriteZeroes => {
                 let text = format!("NFS has no operation \"{}\"", op.kind);
                 return Err(OpError::new(ErrorKind::Rejected, text));
             }

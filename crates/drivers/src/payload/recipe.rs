@@ -105,6 +105,9 @@ impl Payload {
         if op.generation == Op::UNCHECKED {
             return Ok(());
         }
+        if op.generation == Op::ZEROES {
+            return zeroes(op, at, data);
+        }
         match self.recipe {
             None => self
                 .verify(op.content(), op.stream_offset() + at, data)
@@ -160,6 +163,17 @@ impl Payload {
         let cut = diagnosis.offset + diagnosis.bytes >= end && end < op.offset + op.len;
         Err(diagnosis.words(cut).into())
     }
+}
+
+/// Checks that data are zeroes.
+fn zeroes(op: &Op, at: u64, data: &[u8]) -> Result<(), Box<str>> {
+    let Some(found) = data.iter().position(|byte| *byte != 0) else { return Ok(()) };
+    let (place, count) = (op.offset + at + found as u64, data.iter().filter(|byte| **byte != 0).count());
+    let cut = if at + (data.len() as u64) < op.len { "at least " } else { "" };
+    Err(format!(
+        "{cut}{count} bytes from byte {place} on are not the zeroes that were written: a lost write, or a stale read"
+    )
+    .into())
 }
 
 /// Describes where data differs from what `fill` generates, how far, and how both begin there.

@@ -36,6 +36,19 @@ fn all_paths_make_the_same_bytes() {
 }
 
 #[test]
+fn zeroes_are_expected_where_they_were_written() {
+    let payload = Payload::new(3);
+    let zeroed = crate::Op::new(metrics::OpKind::Read, 0, 5).range(8192, 4096).generation(crate::Op::ZEROES);
+    assert_eq!(payload.verify_op(&zeroed, 0, &[0; 4096]), Ok(()));
+    let mut data = vec![0; 2048];
+    (data[100], data[2000]) = (1, 2);
+    let text = payload.verify_op(&zeroed, 2048, &data).unwrap_err();
+    assert!(text.starts_with("2 bytes from byte 10340 on are not the zeroes"), "{text}");
+    let text = payload.verify_op(&zeroed, 0, &data).unwrap_err();
+    assert!(text.starts_with("at least 2 bytes from byte 8292 on"), "{text}");
+}
+
+#[test]
 fn seeds_objects_and_places_make_different_bytes() {
     let mut seen = HashSet::new();
     for (seed, object, offset) in [(1, 1, 0), (2, 1, 0), (1, 2, 0), (1, 1, 4096)] {

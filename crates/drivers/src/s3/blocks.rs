@@ -65,7 +65,8 @@ impl S3Session {
             | OpKind::TruncateOverwrite
             | OpKind::OmapSet
             | OpKind::OmapGet
-            | OpKind::Exec => {
+            | OpKind::Exec
+            | OpKind::WriteZeroes => {
                 let text = format!("blocks that are objects have no operation {}", op.kind);
                 Err(Failure::new(ErrorKind::Rejected, text))
             }

@@ -247,7 +247,8 @@ impl S3Session {
             | OpKind::TruncateOverwrite
             | OpKind::OmapSet
             | OpKind::OmapGet
-            | OpKind::Exec => {
+            | OpKind::Exec
+            | OpKind::WriteZeroes => {
                 Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
             }
         };

@@ -79,7 +79,7 @@ int glfs_close(struct file *file) {
 ssize_t glfs_read(struct file *file, void *out, size_t len, int flags) { return read(file->fd, out, len); }
 ssize_t glfs_write(struct file *file, const void *data, size_t len, int flags) { return write(file->fd, data, len); }
 
-enum what { READ, WRITE, SYNC, TRUNCATE, DISCARD };
+enum what { READ, WRITE, SYNC, TRUNCATE, DISCARD, ZEROFILL };
 struct io { struct file *file; enum what what; void *memory; size_t len; off_t offset; callback done; void *argument; };
 static void *later(void *argument) {
     struct io *io = argument;
@@ -93,6 +93,11 @@ static void *later(void *argument) {
         case SYNC: result = fsync(io->file->fd); break;
         case TRUNCATE: result = ftruncate(io->file->fd, io->offset); break;
         case DISCARD: result = fallocate(io->file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, io->offset, io->len); break;
+        case ZEROFILL: {
+            void *zeroes = calloc(1, io->len);
+            result = pwrite(io->file->fd, zeroes, io->len, io->offset) < 0 ? -1 : 0;
+            free(zeroes);
+        }
     }
     // As libgfapi: nobody hears of calls on closed files.
     if (!io->file->closed) io->done(io->file, result, 0, 0, io->argument);
@@ -123,6 +128,10 @@ int new_glfs_ftruncate_async(struct file *file, off_t len, callback done, void *
 int new_glfs_discard_async(struct file *file, off_t offset, size_t len, callback done, void *argument) {
     return start((struct io){file, DISCARD, 0, len, offset, done, argument});
 }
+int new_glfs_zerofill_async(struct file *file, off_t offset, off_t len, callback done, void *argument) {
+    return start((struct io){file, ZEROFILL, 0, len, offset, done, argument});
+}
+NEW(glfs_zerofill_async);
 NEW(glfs_pread_async);
 NEW(glfs_pwrite_async);
 NEW(glfs_fsync_async);

@@ -214,6 +214,44 @@ fn trims_leave_zeros_and_free_the_space() {
     });
 }
 
+/// Whether the file system has `FALLOC_FL_ZERO_RANGE`: tmpfs and overlays on it do not.
+fn zeroes(result: Result<drivers::Done, drivers::OpError>) -> bool {
+    match result {
+        Ok(done) => {
+            assert_eq!((done.bytes, done.rpcs), (0, 1));
+            true
+        }
+        Err(error) => {
+            assert_eq!(error.kind, ErrorKind::Rejected, "{error}");
+            assert!(error.detail.contains("this file system or device does not have it"), "{error}");
+            false
+        }
+    }
+}
+
+#[test]
+fn zeroes_are_written_without_freeing_the_space() {
+    with_directories(Sink::Verify, |reactor, session, driver| {
+        perform(reactor, session, &op(OpKind::Create, 1, 0, 0)).unwrap();
+        perform(reactor, session, &op(OpKind::Write, 1, 0, 1 << 20)).unwrap();
+        perform(reactor, session, &op(OpKind::Commit, 1, 0, 0)).unwrap();
+        if !zeroes(perform(reactor, session, &op(OpKind::WriteZeroes, 1, 4096, 65_536))) {
+            return;
+        }
+        let name = driver.config().place.path().join(format!("{:016x}", 1));
+        let metadata = name.metadata().unwrap();
+        assert!(std::os::linux::fs::MetadataExt::st_blocks(&metadata) * 512 >= 1 << 20);
+        let content = std::fs::read(&name).unwrap();
+        assert!(content.len() == 1 << 20 && content[4096..4096 + 65_536].iter().all(|byte| *byte == 0));
+        let read = |offset, len| op(OpKind::Read, 1, offset, len);
+        perform(reactor, session, &read(4096, 65_536).generation(Op::ZEROES)).unwrap();
+        perform(reactor, session, &read(4096 + 65_536, 65_536)).unwrap();
+        for wrong in [read(4096, 65_536), read(0, 65_536).generation(Op::ZEROES)] {
+            assert_eq!(perform(reactor, session, &wrong).unwrap_err().kind, ErrorKind::Corrupt);
+        }
+    });
+}
+
 #[test]
 fn a_file_is_used_like_a_device_and_keeps_its_size() {
     for direct in [false, true] {
@@ -249,6 +287,8 @@ fn a_file_is_used_like_a_device_and_keeps_its_size() {
                 let refused = perform(&reactor, &session, &op(kind, 0, 0, 0)).unwrap_err();
                 assert_eq!(refused.kind, ErrorKind::Rejected);
             }
+            zeroes(perform(&reactor, &session, &op(OpKind::WriteZeroes, 0, 0, 65_536)));
+            assert_eq!(path.metadata().unwrap().len(), 1 << 20);
             perform(&reactor, &session, &op(OpKind::Trim, 0, 0, 1 << 20)).unwrap();
             assert_eq!(path.metadata().unwrap().len(), 1 << 20);
             assert!(std::fs::read(&path).unwrap().iter().all(|byte| *byte == 0));

@@ -187,6 +187,52 @@ fn other_operations_are_their_commands() {
     target.check();
 }
 
+/// One block of zeroes is sent for the whole range, in commands that the unit takes, by 10 bytes if it has no others.
+#[test]
+fn zeroes_are_written_by_the_command_that_the_unit_has() {
+    const LEN: u64 = 100 * 512;
+    let same = |block, blocks, ten| ScsiRequest::WriteSame { block, blocks, unmap: false, ten };
+    let both = vec![0x93, 0x41];
+    for (lacks, write_same_blocks, immediate_data, expected) in [
+        (vec![], 0, true, vec![same(1, 100, false)]),
+        (vec![], 64, false, vec![same(1, 64, false), same(65, 36, false)]),
+        (vec![0x93], 64, true, vec![same(1, 64, false), same(1, 64, true), same(65, 36, true)]),
+        (both, 0, true, vec![same(1, 100, false), same(1, 100, true)]),
+    ] {
+        let script = Script { lacks, write_same_blocks, immediate_data, ..Script::default() };
+        let can = script.lacks.len() < 2;
+        let target = Target::start(script);
+        target.data.lock().unwrap().fill(7);
+        on(BackendChoice::Auto, config(&target), &context(Sink::Verify), async |_, session| {
+            target.seen.lock().unwrap().requests.clear();
+            let zeroing = session.perform(&op(OpKind::WriteZeroes, 512, LEN)).await;
+            assert_eq!(target.seen.lock().unwrap().requests, expected);
+            if !can {
+                let error = zeroing.unwrap_err();
+                assert_eq!(error.kind, ErrorKind::Rejected, "{error}");
+                let words =
+                    ["WRITE SAME(10) of 51200 bytes at 512", "the unit does not support this command"];
+                assert!(words.iter().all(|words| error.detail.contains(words)), "{error}");
+                return;
+            }
+            let done = zeroing.unwrap();
+            assert_eq!((done.bytes, done.rpcs), (0, expected.len() as u32));
+            // What the unit does not have is asked for once.
+            let again = session.perform(&op(OpKind::WriteZeroes, 512, 512)).await.unwrap();
+            assert_eq!((again.rpcs, again.retries), (1, 0));
+            let zeroes = |offset, len| op(OpKind::Read, offset, len).generation(Op::ZEROES);
+            session.perform(&zeroes(512, LEN)).await.unwrap();
+            let error = session.perform(&zeroes(512, LEN + 512)).await.unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Corrupt, "{error}");
+            assert!(error.detail.contains(" from byte 51712 on are not the zeroes"), "{error}");
+        });
+        let unit = target.data.lock().unwrap();
+        let zeroed = if can { 0 } else { 7 };
+        assert_eq!((unit[511], unit[512], unit[511 + 512 * 100], unit[512 * 101]), (7, zeroed, zeroed, 7));
+        target.check();
+    }
+}
+
 /// Hosts that share a unit have a slice each: a block of one is nowhere but in it.
 #[test]
 fn slices_lie_one_behind_the_other() {
@@ -219,7 +265,7 @@ fn warm_operations_allocate_nothing() {
         on(BackendChoice::Auto, config(&target), &context(sink), async |_, session| {
             let round = async || {
                 let before = alloc::calls();
-                for kind in [OpKind::Write, OpKind::Read, OpKind::Trim, OpKind::Commit] {
+                for kind in [OpKind::Write, OpKind::Read, OpKind::Trim, OpKind::WriteZeroes, OpKind::Commit] {
                     session.perform(&op(kind, 0, 65_536)).await.unwrap();
                 }
                 alloc::calls() - before

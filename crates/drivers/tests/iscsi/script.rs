@@ -62,6 +62,10 @@ pub struct Script {
     pub statuses: Vec<(ScsiStatus, Option<Sense>)>,
     /// It pings the initiator before it answers a read.
     pub pings: bool,
+    /// Operation codes of commands that it does not have.
+    pub lacks: Vec<u8>,
+    /// Most blocks of a WRITE SAME; 0: it does not say.
+    pub write_same_blocks: u64,
 }
 
 impl Default for Script {
@@ -78,6 +82,8 @@ impl Default for Script {
             separate_status: false,
             statuses: Vec::new(),
             pings: false,
+            lacks: Vec::new(),
+            write_same_blocks: 0,
         }
     }
 }

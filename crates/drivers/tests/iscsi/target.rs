@@ -267,6 +267,7 @@ impl Peer {
         self.target.seen.lock().unwrap().requests.push(request);
         let there = command.lun == Lun::of(1).unwrap().0;
         match request {
+            _ if self.target.script.lacks.contains(&command.cdb[0]) => self.refuse(&command, 0x20),
             ScsiRequest::Inquiry { page: None, .. } => {
                 let mut inquiry = vec![0; 36];
                 inquiry[0] = if there { 0 } else { 0x7f };
@@ -278,13 +279,10 @@ impl Peer {
                 page[1] = 0xb0;
                 page[8..12].copy_from_slice(&256_u32.to_be_bytes());
                 page[20..24].copy_from_slice(&64_u32.to_be_bytes());
+                page[36..44].copy_from_slice(&self.target.script.write_same_blocks.to_be_bytes());
                 self.give(&command, &page, None);
             }
-            ScsiRequest::Inquiry { .. } => {
-                let sense =
-                    Sense { key: SenseKey::ILLEGAL_REQUEST, code: 0x24, qualifier: 0, information: None };
-                self.end(&command, ScsiStatus::CHECK_CONDITION, Some(sense), 0);
-            }
+            ScsiRequest::Inquiry { .. } => self.refuse(&command, 0x24),
             ScsiRequest::ReadCapacity16 { .. } => {
                 let blocks = (UNIT_BYTES / BLOCK) as u64;
                 let capacity = UnitCapacity {
@@ -297,11 +295,7 @@ impl Peer {
                 self.give(&command, &capacity.encode(), None);
             }
             // Like tgt, it lists its units to whoever asks one that there is, or unit 0.
-            ScsiRequest::ReportLuns { .. } if !there && command.lun != 0 => {
-                let sense =
-                    Sense { key: SenseKey::ILLEGAL_REQUEST, code: 0x25, qualifier: 0, information: None };
-                self.end(&command, ScsiStatus::CHECK_CONDITION, Some(sense), 0);
-            }
+            ScsiRequest::ReportLuns { .. } if !there && command.lun != 0 => self.refuse(&command, 0x25),
             ScsiRequest::ReportLuns { .. } => {
                 let mut list = 16_u32.to_be_bytes().to_vec();
                 list.extend([0; 4]);
@@ -326,7 +320,7 @@ impl Peer {
                 }
                 self.io(command, request, data);
             }
-            ScsiRequest::Unmap { .. } => self.take(command, request, data),
+            ScsiRequest::Unmap { .. } | ScsiRequest::WriteSame { .. } => self.take(command, request, data),
             _ => self.end(&command, ScsiStatus::GOOD, None, 0),
         }
         true
@@ -446,6 +440,12 @@ impl Peer {
         if separate {
             self.end(command, ScsiStatus::GOOD, None, short);
         }
+    }
+
+    /// Ends a command as an illegal request with this additional sense code.
+    fn refuse(&mut self, command: &ScsiCommand, code: u8) {
+        let sense = Sense { key: SenseKey::ILLEGAL_REQUEST, code, qualifier: 0, information: None };
+        self.end(command, ScsiStatus::CHECK_CONDITION, Some(sense), 0);
     }
 
     /// Ends a command.

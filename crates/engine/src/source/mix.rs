@@ -229,6 +229,7 @@ impl<'a> Mixer<'a> {
     fn next_of_book(&self) -> Option<Op> {
         let (unit, generation) = self.notes.book.borrow().as_ref()?.next();
         let (kind, place) = self.plan.place_of_unit(unit);
+        let kind = if generation == Op::ZEROES { OpKind::WriteZeroes } else { kind };
         Some(self.at(kind, place, generation))
     }
 
@@ -246,7 +247,7 @@ impl<'a> Mixer<'a> {
     #[inline]
     pub(super) fn begin(&mut self, op: &Op) {
         match op.kind {
-            OpKind::Write | OpKind::Put | OpKind::Create => self.begin_writing(op),
+            OpKind::Write | OpKind::WriteZeroes | OpKind::Put | OpKind::Create => self.begin_writing(op),
             OpKind::Rename
             | OpKind::Link
             | OpKind::Symlink
@@ -274,7 +275,9 @@ impl<'a> Mixer<'a> {
             kind => kind,
         });
         match op.kind {
-            OpKind::Write | OpKind::Put | OpKind::Create => self.finished_writing(op, error),
+            OpKind::Write | OpKind::WriteZeroes | OpKind::Put | OpKind::Create => {
+                self.finished_writing(op, error);
+            }
             OpKind::Remove | OpKind::Delete | OpKind::BatchDelete | OpKind::Rmdir => {
                 self.finished_own(op, error)
             }
@@ -315,7 +318,7 @@ impl<'a> Mixer<'a> {
 
     fn finished_writing(&mut self, op: &Op, error: Option<ErrorKind>) {
         self.writes = self.writes.wrapping_add(1);
-        if op.kind == OpKind::Write {
+        if matches!(op.kind, OpKind::Write | OpKind::WriteZeroes) {
             self.written = Some(op.object);
             self.uncommitted = self.uncommitted.saturating_add(1);
         }

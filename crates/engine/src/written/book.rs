@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use drivers::Op;
 use experiment::Access;
 
 use super::doubts::UncertainRanges;
-use crate::access::{Turn, turn_of};
+use crate::access::{Turn, spread, turn_of};
 
 /// How a share is traversed: common to all lanes.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,11 +17,14 @@ pub(crate) struct Rules {
     pub base: u32,
     /// Block length in bytes; `None` for whole objects.
     pub block_bytes: Option<u64>,
+    /// Share of the writes that write zeroes.
+    pub zeroed: f64,
     pub seed: u64,
 }
 
 /// What one lane wrote of its share: each block once per pass. Pass `p` (from 0) writes generation `base + p + 1`, so a
-/// block's content follows from its position in the order of the pass.
+/// block's content follows from its position in the order of the pass. Whether that write wrote zeroes follows from block
+/// and generation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WriteLedger {
     rules: Rules,
@@ -66,14 +70,21 @@ impl WriteLedger {
         self.share.end - self.share.start
     }
 
-    /// The next block to write, and its new generation.
+    /// The next block to write, and its new generation; [`Op::ZEROES`] for zeroes.
     #[inline]
     pub(crate) fn next(&self) -> (u64, u32) {
-        (self.share.start + self.turn.at(self.next), self.generation(self.pass + 1))
+        let block = self.share.start + self.turn.at(self.next);
+        (block, self.generation(block, self.pass + 1))
     }
 
-    fn generation(&self, passes: u64) -> u32 {
-        self.rules.base.wrapping_add(passes as u32)
+    /// The generation of a block that was written in so many passes.
+    #[inline]
+    fn generation(&self, block: u64, passes: u64) -> u32 {
+        let Rules { zeroed, seed, base, .. } = self.rules;
+        if zeroed > 0.0 && passes > 0 && share_of(spread(spread(seed, !block), passes)) < zeroed {
+            return Op::ZEROES;
+        }
+        base.wrapping_add(passes as u32)
     }
 
     /// Records the start of that block's write.
@@ -126,15 +137,20 @@ impl WriteLedger {
         let place = block - self.share.start;
         let position = self.turn.position_of(place);
         if position < self.next {
-            return (!self.doubts.contains(position)).then(|| self.generation(self.pass + 1));
+            return (!self.doubts.contains(position)).then(|| self.generation(block, self.pass + 1));
         }
         if self.in_flight && position == self.next {
             return None;
         }
         let doubted = !self.doubts_before.is_empty()
             && self.doubts_before.contains(self.turn_before.position_of(place));
-        (!doubted).then(|| self.generation(self.pass))
+        (!doubted).then(|| self.generation(block, self.pass))
     }
+}
+
+/// A number as a share, from 0 to below 1.
+fn share_of(number: u64) -> f64 {
+    (number >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]
@@ -144,7 +160,7 @@ mod tests {
     use super::*;
 
     fn rules(access: Access) -> Rules {
-        Rules { access, base: 7, block_bytes: Some(10), seed: 5 }
+        Rules { access, base: 7, block_bytes: Some(10), zeroed: 0.0, seed: 5 }
     }
 
     #[derive(Clone, Copy, Debug)]
@@ -171,11 +187,12 @@ mod tests {
             total in 1u64..40,
             first in 0u64..100,
             pattern in 0usize..3,
+            zeroed in prop::sample::select(vec![0.0, 0.3, 1.0]),
             steps in prop::collection::vec(step(), 0..300),
             dies in any::<bool>(),
         ) {
             let access = [Access::Sequential, Access::Random, Access::Strided { stride_bytes: 30 }][pattern];
-            let mut book = WriteLedger::new(rules(access), first..first + total);
+            let mut book = WriteLedger::new(Rules { zeroed, ..rules(access) }, first..first + total);
             // The content of each block, `None` when in doubt.
             let mut content = vec![Some(7); total as usize];
             let mut since_commit = Vec::new();
@@ -228,6 +245,22 @@ mod tests {
             }
             seen.sort_unstable();
             assert_eq!(seen, (10..20).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn zeroes_are_written_in_their_share_and_nothing_else_is_taken_for_them() {
+        for zeroed in [0.0, 0.25, 1.0] {
+            let mut book = WriteLedger::new(Rules { zeroed, ..rules(Access::Random) }, 0..1000);
+            assert!((0..1000).all(|block| book.expected(block) == Some(7)), "nothing is written yet");
+            let mut zeroes = 0_u32;
+            for _ in 0..4000 {
+                zeroes += u32::from(book.next().1 == Op::ZEROES);
+                book.begin();
+                book.end(true);
+            }
+            let share = f64::from(zeroes) / 4000.0;
+            assert!((share - zeroed).abs() < 0.03, "{share} instead of {zeroed}");
         }
     }
 }

@@ -110,7 +110,7 @@ impl Session for MemorySession {
         self.reactor.sleep(ms(1)).await;
         let done = Done { bytes: op.payload_bytes(), rpcs: 1, ..Done::default() };
         match op.kind {
-            OpKind::Write | OpKind::Put => self.write(op).map(|()| done),
+            OpKind::Write | OpKind::WriteZeroes | OpKind::Put => self.write(op).map(|()| done),
             OpKind::Read | OpKind::Get | OpKind::ReadFile => self.read(op).map(|()| done),
             _ => Ok(done),
         }
@@ -124,7 +124,9 @@ impl Session for MemorySession {
 impl MemorySession {
     fn write(&self, op: &Op) -> Result<(), OpError> {
         let mut bytes = vec![0; op.len as usize];
-        self.payload.fill(op.object, op.stream_offset(), &mut bytes);
+        if op.kind != OpKind::WriteZeroes {
+            self.payload.fill(op.object, op.stream_offset(), &mut bytes);
+        }
         let mut state = self.driver.state.lock().unwrap();
         state.writes += 1;
         let mut place = (op.object, op.offset);

@@ -1,16 +1,19 @@
 //! What verification asks of a workload.
 
-use metrics::OpKind::{self, Delete, Overwrite, Put, ReadFile, Trim, TruncateOverwrite, Write};
+use metrics::OpKind::{self, Delete, Overwrite, Put, ReadFile, Trim, TruncateOverwrite, Write, WriteZeroes};
 
 use super::{has, stage_fault};
 use crate::plan::{Access, Cell, Prepare};
 use crate::reader::Fields;
 
+/// Operations that change blocks of the data set.
+const BLOCK_WRITES: &[OpKind] = &[Write, WriteZeroes];
+
 /// Content can be compared only where it is known.
 pub(super) fn check(fields: &Fields<'_>, cell: &Cell) {
     // Puts combined with deletes create their own objects and leave the data set alone.
     let puts = has(cell, &[Put]) && !has(cell, &[Delete]) && !cell.workload.works_on_own();
-    let writes = has(cell, &[Write]) || puts;
+    let writes = has(cell, BLOCK_WRITES) || puts;
     let (verify, stage) = (cell.workload.verifies(), cell.stages.verify);
     if stage && writes && !verify {
         stage_fault(
@@ -44,7 +47,7 @@ pub(super) fn check(fields: &Fields<'_>, cell: &Cell) {
         fields.fault(
             if fields.has("verify") { "verify" } else { "ops" },
             "trimmed data cannot be verified: its content is undefined",
-            "verify a workload without trim",
+            "verify a workload without trim; write-zeroes, where the target has it, can be verified",
         );
     }
     if verify && writes {
@@ -64,7 +67,7 @@ fn whole_files(fields: &Fields<'_>, cell: &Cell) {
             format!("{op} cannot be verified: content is tracked by blocks, not by files"),
             "use write with block_size equal to file_size, or verify: false",
         );
-    } else if has(cell, &[ReadFile]) && has(cell, &[Write]) {
+    } else if has(cell, &[ReadFile]) && has(cell, BLOCK_WRITES) {
         fields.fault(
             key,
             "read-file cannot be verified while the file's blocks are written one by one",
@@ -96,7 +99,7 @@ fn verified_writes(fields: &Fields<'_>, cell: &Cell) {
         return;
     }
     let block = workload.block_sizes().first().map_or(0, |size| size.bytes);
-    let by_ranges = workload.ops.iter().any(|weighted| weighted.op == Write);
+    let by_ranges = has(cell, BLOCK_WRITES);
     let blocks = match by_ranges {
         true if workload.file_bytes() == 0 => return,
         true => workload.files().saturating_mul(workload.file_bytes().div_ceil(block.max(1))),

@@ -6,6 +6,7 @@ use std::path::{Component, Path};
 use content::FileNames;
 use metrics::OpKind::{
     self, Access, Close, Commit, Getxattr, List, Open, Read, ReadFile, Readdir, Readlink, Stat, Trim, Write,
+    WriteZeroes,
 };
 
 use crate::fleet::{Fleet, Launcher, Sharing};
@@ -20,7 +21,7 @@ use crate::user_files::{ExistingTree, USUAL_ENTRIES, UserFiles};
 /// More files with names than this are a mistake: each is inspected before the run.
 const MOST_FILES: u64 = 1_000_000;
 /// Operations on files that exist.
-const OPS: &[OpKind] = &[Read, Write, Trim, Commit, Stat];
+const OPS: &[OpKind] = &[Read, Write, WriteZeroes, Trim, Commit, Stat];
 /// Operations on a tree that exists, which is only read.
 const TREE_OPS: &[OpKind] = &[Read, ReadFile, Stat, Open, Close, Access, Getxattr, Readlink, Readdir, List];
 /// More entries than this would take too much memory.
@@ -183,7 +184,7 @@ pub(super) fn check(fields: &Fields<'_>, kind: &TargetKind, fleet: Option<&Fleet
     } else if let Some(op) = cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| !OPS.contains(op))
     {
         let text = format!("{op} does not go with files that have names: it is for files of the run's own");
-        fields.fault("ops", text, "use read, write, trim, commit and stat, or remove names");
+        fields.fault("ops", text, "use read, write, write-zeroes, trim, commit and stat, or remove names");
     }
     if let Some(fleet) = fleet {
         of_fleet(fields, kind, fleet, files, cell);

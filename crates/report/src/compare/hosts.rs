@@ -66,7 +66,7 @@ pub fn of(
     };
     let of_host = |(n, (name, a, b)): (usize, (String, Vec<Estimate>, Vec<Estimate>))| {
         let others = middle(changes.iter().enumerate().filter(|(m, _)| *m != n).map(|(_, change)| *change));
-        let expected: Vec<Estimate> = a.iter().map(|estimate| scaled(estimate, others)).collect();
+        let expected: Vec<Estimate> = a.iter().map(|estimate| estimate.scaled(others)).collect();
         let difference = compare(&a, &b);
         let adjusted_p_value = difference.p_value.max(compare(&expected, &b).p_value);
         HostComparison {
@@ -169,15 +169,5 @@ fn middle(values: impl Iterator<Item = f64>) -> f64 {
         0 => 1.0,
         n if n % 2 == 1 => values[n / 2],
         n => (values[n / 2 - 1] + values[n / 2]) / 2.0,
-    }
-}
-
-fn scaled(estimate: &Estimate, by: f64) -> Estimate {
-    Estimate {
-        mean: estimate.mean * by,
-        low: estimate.low * by,
-        high: estimate.high * by,
-        deviation: estimate.deviation * by,
-        ..*estimate
     }
 }

@@ -14,7 +14,7 @@ mod series_html;
 mod text;
 
 pub use hosts::HostComparison;
-pub use metric::{Metric, MetricError};
+pub use metric::{Figure, Metric, MetricError};
 pub use series::{CellFigure, CellSeries, RunSeries};
 
 use std::collections::btree_map::Entry;
@@ -29,7 +29,8 @@ use matching::{Key, MatchedPoint, Points, RepeatedPoint};
 /// What to compare, and what counts as a regression.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CompareOptions {
-    /// The metrics; if empty, each cell's main metric: the 99th percentile where a rate was given, else the throughput.
+    /// The metrics; if empty, each cell's main metric, the 99th percentile where a rate was given, else the throughput, and
+    /// the entries per second of operations that list.
     pub metrics: Vec<Metric>,
     /// A cell that is worse by more than this share is a regression; 0: any significant worsening is.
     pub threshold: f64,
@@ -38,7 +39,7 @@ pub struct CompareOptions {
 impl CompareOptions {
     /// The metrics to compare for a point.
     fn metrics_of(&self, point: &RepeatedPoint<'_>) -> Vec<Metric> {
-        if self.metrics.is_empty() { vec![Metric::usual(point)] } else { self.metrics.clone() }
+        if self.metrics.is_empty() { Metric::usual(point) } else { self.metrics.clone() }
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct CompareQuery {
     with: Option<String>,
     /// Instead of `with`: the name of the baseline that is the reference
     baseline: Option<String>,
-    /// The metric: `bandwidth`, `rate`, `p50`, `p99` or `mean`, of one operation if named (`read.p99`); by default, each cell's main
+    /// The metric: `bandwidth`, `rate`, `entries`, `p50`, `p99` or `mean`, of one operation if named (`read.p99`); by default, each cell's main
     /// metric
     metric: Option<String>,
     /// What is worse by more than this share is a regression

@@ -66,6 +66,11 @@ pub const ALL: &[Mistake] = &[
         "targets: {d: 'block:///dev/x'}\nworkloads: {s: {ops: stat}}\n",
     ),
     Mistake::new(
+        "op-zeroes-nfs",
+        "zeroes over NFS",
+        "targets: {n: 'nfs://filer/export'}\nworkloads: {zeroing: {ops: write-zeroes}}\n",
+    ),
+    Mistake::new(
         "block-larger",
         "blocks larger than the file",
         disk!("    block_size: 1MiB\n    file_size: 64KiB\n"),

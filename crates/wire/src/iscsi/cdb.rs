@@ -49,6 +49,8 @@ pub enum ScsiRequest {
         blocks: u32,
         /// The blocks may be unmapped if they then read as that content.
         unmap: bool,
+        /// The 10-byte form, where block and count fit, for units that have no other.
+        ten: bool,
     },
     /// Makes written data durable.
     SynchronizeCache {
@@ -65,6 +67,8 @@ pub enum ScsiRequest {
 }
 
 impl ScsiRequest {
+    /// Most blocks of a 10-byte command.
+    pub const TEN_BLOCKS: u32 = u16::MAX as u32;
     /// Bytes of UNMAP's parameter data for one range.
     pub const UNMAP_BYTES: usize = 24;
 
@@ -117,8 +121,12 @@ impl ScsiRequest {
                     false => (sixteen(0x8a, flags, block, blocks), "WRITE(16)"),
                 }
             }
-            Self::WriteSame { block, blocks, unmap } => {
-                (sixteen(0x93, if unmap { UNMAP } else { 0 }, block, blocks), "WRITE SAME(16)")
+            Self::WriteSame { block, blocks, unmap, ten: by_ten } => {
+                let flags = if unmap { UNMAP } else { 0 };
+                match by_ten && short(block, blocks) {
+                    true => (ten(0x41, flags, block, blocks), "WRITE SAME(10)"),
+                    false => (sixteen(0x93, flags, block, blocks), "WRITE SAME(16)"),
+                }
             }
             Self::SynchronizeCache { block, blocks } => match short(block, blocks) {
                 true => (ten(0x35, 0, block, blocks), "SYNCHRONIZE CACHE(10)"),
@@ -141,7 +149,7 @@ impl ScsiRequest {
         let half = |at: usize| u16::from_be_bytes([cdb[at], cdb[at + 1]]);
         let long = || u64::from(word(2)) << 32 | u64::from(word(6));
         let (block, blocks) = match cdb[0] {
-            0x28 | 0x2a | 0x35 => (u64::from(word(2)), u32::from(half(7))),
+            0x28 | 0x2a | 0x35 | 0x41 => (u64::from(word(2)), u32::from(half(7))),
             _ => (long(), word(10)),
         };
         Some(match cdb[0] {
@@ -151,7 +159,9 @@ impl ScsiRequest {
             0xa0 => Self::ReportLuns { bytes: word(6) },
             0x28 | 0x88 => Self::Read { block, blocks },
             0x2a | 0x8a => Self::Write { block, blocks, durable: cdb[1] & FUA != 0 },
-            0x93 => Self::WriteSame { block, blocks, unmap: cdb[1] & UNMAP != 0 },
+            code @ (0x41 | 0x93) => {
+                Self::WriteSame { block, blocks, unmap: cdb[1] & UNMAP != 0, ten: code == 0x41 }
+            }
             0x35 | 0x91 => Self::SynchronizeCache { block, blocks },
             0x42 => Self::Unmap { bytes: half(7) },
             _ => return None,
@@ -183,7 +193,7 @@ const FUA: u8 = 0x08;
 const UNMAP: u8 = 0x08;
 
 const fn short(block: u64, blocks: u32) -> bool {
-    block <= u32::MAX as u64 && blocks <= u16::MAX as u32
+    block <= u32::MAX as u64 && blocks <= ScsiRequest::TEN_BLOCKS
 }
 
 const fn with_word(mut cdb: Cdb, at: usize, value: u32) -> Cdb {
@@ -226,6 +236,15 @@ mod tests {
         assert_eq!((read.name(), far.name()), ("READ(10)", "READ(16)"));
         let write = ScsiRequest::Write { block: 1, blocks: 0x1_0000, durable: true };
         assert_eq!(write.encode(), [0x8a, 8, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]);
+        let same = ScsiRequest::WriteSame { block: 1, blocks: 0x1_0000, unmap: false, ten: false };
+        assert_eq!(same.encode(), [0x93, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]);
+        let short = ScsiRequest::WriteSame { block: 0x0102_0304, blocks: 0x0506, unmap: true, ten: true };
+        assert_eq!(short.encode()[..10], [0x41, 8, 1, 2, 3, 4, 0, 5, 6, 0]);
+        assert_eq!((same.name(), short.name()), ("WRITE SAME(16)", "WRITE SAME(10)"));
+        assert_eq!(ScsiRequest::decode(&short.encode()), Some(short));
+        // Never another block than the one that is meant.
+        let far = ScsiRequest::WriteSame { block: 1 << 32, blocks: 8, unmap: false, ten: true };
+        assert_eq!(far.encode(), [0x93, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0]);
         let inquiry = ScsiRequest::Inquiry { page: Some(0xb0), bytes: 64 };
         assert_eq!(inquiry.encode()[..6], [0x12, 1, 0xb0, 0, 64, 0]);
         let capacity = ScsiRequest::ReadCapacity16 { bytes: 32 };

@@ -83,6 +83,8 @@ pub struct BlockLimits {
     pub unmap_blocks: u32,
     /// The unit of UNMAP, in blocks.
     pub unmap_granularity: u32,
+    /// Most blocks that one WRITE SAME writes.
+    pub write_same_blocks: u64,
 }
 
 impl BlockLimits {
@@ -98,6 +100,7 @@ impl BlockLimits {
             optimal_blocks: word(page, 12).unwrap_or(0),
             unmap_blocks: word(page, 20).unwrap_or(0),
             unmap_granularity: word(page, 28).unwrap_or(0),
+            write_same_blocks: long(page, 36).unwrap_or(0),
         })
     }
 }
@@ -178,8 +181,10 @@ mod tests {
         page[1] = 0xb0;
         page[11] = 8;
         page[23] = 9;
+        page[42] = 1;
         let limits = BlockLimits::decode(&page).unwrap();
         assert_eq!((limits.transfer_blocks, limits.unmap_blocks, limits.unmap_granularity), (8, 9, 0));
+        assert_eq!(limits.write_same_blocks, 256);
         assert_eq!(BlockLimits::decode(&page[..12]).unwrap().unmap_blocks, 0);
         assert_eq!(BlockLimits::decode(&[0; 64]), None);
     }

@@ -15,6 +15,7 @@ use crate::blocking_open::on_thread;
 use crate::deadlines::TimeLimits;
 use crate::failure::{Failure, compared};
 use crate::flights::{AsyncLibrary, FlightDeck};
+use crate::library::LibraryError;
 use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext};
 
 /// One worker's side of an image.
@@ -24,8 +25,8 @@ pub struct RbdSession {
     limits: TimeLimits,
     lanes: usize,
     writable: bool,
-    /// Where trims write zeroes.
-    zeroes: Option<LibrbdZeroes>,
+    /// Calls that write zeroes, which old libraries lack.
+    zeroes: Result<LibrbdZeroes, LibraryError>,
     // The flights are dropped before the image they use.
     flights: FlightDeck<RbdCalls>,
     image: Arc<RbdImage>,
@@ -55,7 +56,7 @@ impl RbdSession {
             Ok(Err(Failure::new(ErrorKind::TimedOut, detail)))
         })?;
         let image = image.map_err(|failure| driver.explained(failure))?;
-        let zeroes = if driver.config.zeroes { image.library.zeroes().ok() } else { None };
+        let zeroes = image.library.zeroes();
         let flights = FlightDeck::open(reactor, RbdCalls(&image.library.calls), lanes)?;
         Ok(Self {
             config: Arc::clone(&driver.config),
@@ -100,9 +101,22 @@ impl RbdSession {
                 flight
                     .fly(|api, completion, _| unsafe {
                         match &self.zeroes {
-                            Some(api) => (api.rbd_aio_write_zeroes)(image, start, len, completion, 0, 0),
-                            None => (api.rbd_aio_discard)(image, start, op.len, completion),
+                            Ok(api) if self.config.zeroes => {
+                                (api.rbd_aio_write_zeroes)(image, start, len, completion, 0, 0)
+                            }
+                            _ => (api.rbd_aio_discard)(image, start, op.len, completion),
                         }
+                    })
+                    .await?;
+            }
+            OpKind::WriteZeroes => {
+                let (start, len) = self.range_to_change(op)?;
+                let api = self.zeroes.as_ref().map_err(|error| {
+                    Failure::new(ErrorKind::Rejected, format!("this librbd writes no zeroes: {error}"))
+                })?;
+                flight
+                    .fly(|_, completion, _| unsafe {
+                        (api.rbd_aio_write_zeroes)(image, start, len, completion, 0, 0)
                     })
                     .await?;
             }
@@ -149,7 +163,7 @@ impl RbdSession {
     #[cold]
     fn describe(&self, op: &Op, Failure { kind, detail }: &Failure) -> OpError {
         let range = match op.kind {
-            OpKind::Read | OpKind::Write | OpKind::Trim => format!(" of {} bytes at {}", op.len, op.offset),
+            kind if kind.is_of_ranges() => format!(" of {} bytes at {}", op.len, op.offset),
             _ => String::new(),
         };
         let text = format!("{}{range}, RBD image {}: {detail}", op.kind, self.config.spec());

@@ -96,6 +96,11 @@ impl Peer {
                 let from = block as usize * BLOCK;
                 unit[from..from + task.data.len()].copy_from_slice(&task.data);
             }
+            ScsiRequest::WriteSame { block, blocks, .. } => {
+                let from = block as usize * BLOCK;
+                let range = &mut unit[from..from + blocks as usize * BLOCK];
+                range.chunks_exact_mut(BLOCK).for_each(|block| block.copy_from_slice(&task.data));
+            }
             _ => ScsiRequest::unmap_ranges(&task.data).for_each(|(block, blocks)| {
                 let from = block as usize * BLOCK;
                 unit[from..from + blocks as usize * BLOCK].fill(0);

@@ -69,7 +69,7 @@ impl MixDraws {
             (OpSubject::OwnMaking, _) => Role::Own,
             (OpSubject::DataSet, _) if mix.on_own => Role::Own,
             (_, OpChange::Durability) => Role::Commit,
-            _ if kind.writes() && rules.is_some() => Role::Book,
+            (_, OpChange::Content) if rules.is_some() => Role::Book,
             _ if kind.is_of_ranges() => Role::Blocks,
             _ => Role::Items,
         };
