@@ -3,11 +3,13 @@
 
 mod accounting;
 mod fleet;
+mod provision;
 mod reference;
 mod rules;
 
 pub(crate) use accounting::*;
 pub(crate) use fleet::*;
+pub(crate) use provision::*;
 pub use reference::reference;
 pub(crate) use rules::*;
 

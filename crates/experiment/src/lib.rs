@@ -28,6 +28,7 @@ mod parse;
 mod pass;
 mod place;
 mod plan;
+mod provision;
 mod read;
 mod reader;
 mod refused;
@@ -63,6 +64,10 @@ pub use option_error::{OptionError, OptionValueError, SyntaxError};
 pub use parse::{decode, parse};
 pub use pass::*;
 pub use plan::*;
+pub use provision::{
+    BRICK_HOST, Brick, GlusterVolume, Provision, ProvisionKind, TgtTarget, is_provisioned_name,
+    provisioned_name, target_name,
+};
 pub use read::SHORTEST_PROBE_S;
 pub use refused::{RefusedField, refuse};
 pub use schema::schema;

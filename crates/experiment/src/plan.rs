@@ -15,6 +15,7 @@ use crate::kind::TargetKind;
 use crate::load::Workload;
 use crate::observe::Observe;
 use crate::option::OptionValue;
+use crate::provision::Provision;
 use crate::server_scale::ServerScale;
 
 /// A whole experiment: cells in the order in which they run.
@@ -117,12 +118,15 @@ pub struct Target {
     /// Counters of the server that are read before and after each measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
+    /// What the run creates for it; its URL then has `{provisioned}` in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provision: Option<Provision>,
 }
 
 impl Target {
-    /// A target without accounting.
+    /// A target without accounting and provision.
     pub fn new(name: impl Into<String>, url: impl Into<String>, options: BTreeMap<String, String>) -> Self {
-        Self { name: name.into(), url: url.into(), options, accounting: None }
+        Self { name: name.into(), url: url.into(), options, accounting: None, provision: None }
     }
 
     /// An option's text: from the file, otherwise from the URL's query.

@@ -11,6 +11,7 @@ mod launchers;
 mod observe;
 mod pass;
 mod placement;
+mod provision;
 mod rate;
 mod rules;
 mod scale;
@@ -22,6 +23,7 @@ mod target;
 mod think;
 mod url;
 mod user_files;
+mod via;
 mod weights;
 mod workload;
 

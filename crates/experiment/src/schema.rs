@@ -4,6 +4,7 @@
 
 mod accounting;
 mod fleet;
+mod provision;
 
 use metrics::OpKind;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -35,6 +36,7 @@ pub fn schema(kinds: &[&'static TargetKind]) -> Value {
     let jobs = all.as_object_mut().expect("an object was made");
     jobs.extend(fleet::definitions());
     jobs.extend(accounting::definitions());
+    jobs.extend(provision::definitions());
     jobs.extend(sizes());
     for (name, schema) in [
         ("job", of_type::<Job>(jobs)),
@@ -230,6 +232,16 @@ fn object(keys: &[Key], required: &[&str]) -> Value {
     out
 }
 
+/// A section of which keys that have no default exclude each other.
+fn one_of(keys: &[Key]) -> Value {
+    let mut out = object(keys, &[]);
+    for property in out["properties"].as_object_mut().into_iter().flatten().map(|(_, property)| property) {
+        let text = property["description"].as_str().unwrap_or("").replace(" (required)", "");
+        property["description"] = json!(text);
+    }
+    out
+}
+
 /// Also allows an empty section.
 fn or_nothing(mut object: Value) -> Value {
     object["type"] = json!(["object", "null"]);
@@ -280,6 +292,7 @@ fn target(kinds: &[&'static TargetKind]) -> Value {
     });
     properties.insert("url".into(), url.clone());
     properties.insert("accounting".into(), reference("accounting"));
+    properties.insert("provision".into(), reference("provision"));
     for kind in kinds {
         for help in kind.options {
             let having = kinds.iter().filter(|kind| kind.option(help.name).is_some());

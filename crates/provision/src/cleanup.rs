@@ -251,6 +251,7 @@ fn is_inside(resource: &Resource, outstanding: &[Entry]) -> bool {
     outstanding.iter().any(|other| match &other.resource {
         Resource::FileSystem { name } => place.is_in_file_system(name),
         Resource::Bucket { name } => place.is_in_bucket(name),
+        Resource::Place(other) => place.is_in_place(other),
         _ => false,
     })
 }

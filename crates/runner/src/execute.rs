@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use experiment::Plan;
 use provision::Run;
+use provisioners::ProvisionedItems;
 use reactor::{Backend, Reactor, clock};
 use store::{Baseline, CellRecord, RunRecord, State, Store};
-use targets::Secrets;
+use targets::{HeldSecrets, Secrets};
 
 use crate::accounting;
 use crate::baseline::{self, BaselineNotKept};
@@ -150,6 +151,9 @@ fn carry_out(
     let host_group_events = Arc::new(HostGroupEvents::default());
     // Before anything is written: a server that cannot be observed ends the run here.
     let servers = Servers::start(&plan, options, events, stop, &host_group_events)?;
+    let mut provisioned = provision(&plan, &begun.run, options, events, stop)?;
+    let keys: HeldSecrets = provisioned.keys().collect();
+    let secrets: Arc<dyn Secrets> = Arc::new(keys.over(secrets));
     let host_group = host_group::assemble(
         &plan,
         &begun.run,
@@ -199,16 +203,34 @@ fn carry_out(
     let outcome = matrix::carry_out(&context, &plan, &done);
     accounting::stop_profiles(&context);
     context.tell_of_host_group(None);
-    Ok(finish(context, &plan, outcome))
+    Ok(finish(context, &plan, outcome, &mut provisioned))
 }
 
-/// Releases the hosts, closes the files, and reports what stays on purpose.
-fn finish(context: Context, plan: &Plan, outcome: MatrixOutcome) -> Rest {
+/// Creates what the plan's targets need on servers.
+fn provision(
+    plan: &Plan,
+    run: &Run,
+    options: &RunOptions,
+    events: &Arc<dyn Events>,
+    stop: &StopToken,
+) -> Result<ProvisionedItems, RunError> {
+    let said = Arc::clone(events);
+    let say: fleet::launch::Say = Arc::new(move |line: &str| said.note(line));
+    ProvisionedItems::create(plan, run, &options.login, &|| stop.is_requested(), &say)
+        .map_err(|error| RunError::Failure(error.to_string()))
+}
+
+/// Releases the hosts, removes what was provisioned, closes the files, and reports what stays on purpose.
+fn finish(context: Context, plan: &Plan, outcome: MatrixOutcome, provisioned: &mut ProvisionedItems) -> Rest {
     let Context { recorder, run, outcomes, disks, host_group, servers, events, .. } = context;
     drop(servers);
     host_group.end();
-    let remaining = run.remaining();
     let kept = plan.cells.iter().any(|cell| !cell.stages.clean_up);
+    match kept {
+        true => provisioned.keep(),
+        false => provisioned.remove().iter().for_each(|failure| events.warn(failure)),
+    }
+    let remaining = run.remaining();
     if kept && !remaining.is_empty() {
         events.note(&format!("kept: {}; `manometer cleanup` removes it", remaining.join(", ")));
     }

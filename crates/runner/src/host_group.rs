@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use experiment::{HostValueError, Plan};
+use experiment::{Cell, HostValueError, Plan};
 use fleet::{FleetEvent, HostGroup};
 use host::LocalExecutor;
 use provision::Run;
@@ -16,6 +16,8 @@ use crate::fleet_start::start_fleet;
 use crate::options::RunOptions;
 use crate::stop::StopToken;
 
+/// Stands for the name of a run where any will do.
+const RUN: &str = "manometer";
 /// Maximum events held until they are reported.
 const MAX_EVENTS: usize = 10_000;
 
@@ -113,7 +115,12 @@ pub fn start(
 /// The first host without a value: one line.
 pub fn fits(plan: &Plan, host_group: &HostGroup) -> Result<(), HostValueError> {
     let Some(fleet) = &plan.fleet else { return Ok(()) };
-    let targets = preflight::targets(plan);
+    // The names of what is provisioned differ from run to run, and mean nothing to a host.
+    let named = |cell: &Cell| {
+        let target = plan.with_provisioned(&cell.target, RUN);
+        Cell { target, ..cell.clone() }
+    };
+    let targets: Vec<Cell> = preflight::targets(plan).into_iter().map(named).collect();
     let names = host_group.names();
     let hosts = names.iter().zip(0..);
     hosts

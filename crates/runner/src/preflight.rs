@@ -10,6 +10,7 @@ use experiment::{Cell, Plan};
 use fleet::{Act, HostRefusal, Reply, SiteId, Trouble};
 use host::load;
 use provision::{Journal, RunId, settled_on, settled_told};
+use provisioners::ToolAccess;
 use serde::Serialize;
 use targets::{Finding, FindingKind, Look, Patience, Secrets};
 
@@ -97,9 +98,16 @@ pub fn preflight(
     let run = Journal::open(&directory).and_then(|journal| journal.begin(&id)).map_err(failure)?;
     let started = host_group::start(plan, &run, options, events, stop, secrets, &host_group_events);
     let looked = started.and_then(|host_group| {
-        let requests = OpenRequests::of_run(plan, &host_group, &run, options, &**secrets);
+        // What is provisioned does not exist yet.
+        let known = Plan { cells: plan.cells.iter().filter(exists).cloned().collect(), ..plan.clone() };
+        let requests = OpenRequests::of_run(&known, &host_group, &run, options, &**secrets);
         let looked = host_group::fits(plan, &host_group)
-            .map(|()| look(&requests, Depth::of(options, false), &**events))
+            .map(|()| {
+                let mut found = look(&requests, Depth::of(options, false), &**events);
+                let provisions = options.preflight.then(|| provisions(plan, &id, options, stop));
+                found.findings.extend(provisions.flatten());
+                found
+            })
             .map_err(|error| RunError::Usage(error.to_string()));
         host_group.end();
         looked
@@ -108,6 +116,18 @@ pub fn preflight(
     // The journal is removed with its last holder.
     let _ = std::fs::remove_dir(&directory);
     looked
+}
+
+/// Whether a cell's target is there before the run.
+fn exists(cell: &&Cell) -> bool {
+    cell.target.provision.is_none()
+}
+
+/// What keeps a run from provisioning what its targets need.
+fn provisions(plan: &Plan, run: &RunId, options: &RunOptions, stop: &StopToken) -> Option<Finding> {
+    let access = ToolAccess { login: options.login.clone(), stop: &|| stop.is_requested() };
+    let fault = provisioners::look(plan, &run.object_name(), &access).err()?;
+    Some(Finding { kind: FindingKind::Failure, text: fault.to_string() })
 }
 
 /// How thoroughly targets are checked.

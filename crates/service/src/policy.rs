@@ -100,6 +100,7 @@ fn refused(plan: &Plan, policy: &RequestPolicy) -> Vec<RefusedField> {
         refused.extend(refused_job(cell));
         refused.extend(refused_options(&cell.target));
         refused.extend(refused_accounting(&cell.target, policy));
+        refused.extend(refused_provision(&cell.target, policy));
         if on_this_host(plan.fleet.as_ref()) {
             refused.extend(refused_path(cell, plan.fleet.is_some(), &mut allowed));
         }
@@ -161,6 +162,15 @@ fn refused_accounting(target: &Target, policy: &RequestPolicy) -> Option<Refused
     })
 }
 
+/// Tools that create something on a server: they start programs of this host, or of that one with this user's rights.
+fn refused_provision(target: &Target, policy: &RequestPolicy) -> Option<RefusedField> {
+    let refused = target.provision.is_some() && !policy.commands;
+    refused.then(|| {
+        let hint = "ask the operator to start the service with --allow-command";
+        field(&["targets", &target.name, "provision"], "provision can start any program here", hint)
+    })
+}
+
 /// What a job does with files of this host beside those of its load.
 fn refused_job(cell: &Cell) -> Option<RefusedField> {
     let job = cell.workload.stream()?;
@@ -191,6 +201,10 @@ fn refused_options(target: &Target) -> Vec<RefusedField> {
 /// A path of this host that is not below an allowed one.
 fn refused_path(cell: &Cell, substituted: bool, allowed: &mut AllowedPaths) -> Option<RefusedField> {
     let target = &cell.target;
+    // What is provisioned is on a server, and its URL is not complete yet.
+    if target.provision.is_some() {
+        return None;
+    }
     let refuse = |text: String, hint: &str| Some(field(&["targets", &target.name], text, hint));
     let url = match TargetUrl::parse(targets::kinds(), &target.url) {
         Ok(url) if url.kind().form == UrlForm::Path => url,

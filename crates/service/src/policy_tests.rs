@@ -56,6 +56,13 @@ fn nothing_of_this_host_is_used_unless_it_is_allowed() {
             5,
             "any program",
         ),
+        (
+            format!(
+                "{LOAD}targets:\n  t:\n    url: 'iscsi://s/{{provisioned}}'\n    provision: {{tgt: {{directory: /srv, size: 1GiB, via: server}}}}\n"
+            ),
+            5,
+            "provision can start any program",
+        ),
     ] {
         let found = faults(&text, &none);
         assert_eq!(found.len(), 1, "{text}: {found:?}");

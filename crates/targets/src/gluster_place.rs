@@ -4,6 +4,7 @@ use std::fmt;
 
 use drivers::gluster::{GLUSTERD_PORT, GlusterConfig, GlusterDriver};
 use drivers::tree::DirectoryTree;
+use provision::Container;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -46,6 +47,10 @@ impl JournaledPlace for GlusterPlace {
 
     fn name(&self) -> Option<&str> {
         Some(&self.directory)
+    }
+
+    fn within(&self) -> Option<Container> {
+        Some(Container::Provisioned(self.volume.clone()))
     }
 }
 

@@ -16,7 +16,7 @@ pub trait JournaledPlace: Serialize + DeserializeOwned + Clone + PartialEq + fmt
     /// The run's name that the place bears; `None` when there is none where there should be one.
     fn name(&self) -> Option<&str>;
 
-    /// What contains it, if an array may have created that.
+    /// What contains it, if the run may have created that.
     fn within(&self) -> Option<Container> {
         None
     }
@@ -67,6 +67,7 @@ fn recorded<P: JournaledPlace>(place: &P) -> RecordedPlace {
         name: place.name().unwrap_or_default().to_owned(),
         title: place.to_string(),
         within: place.within(),
+        holds: None,
         place: serde_json::to_value(place).expect("places are plain data"),
     }
 }

@@ -72,6 +72,11 @@ class Tgt:
         """Initiators that are logged in."""
         return self.admin("show", "conn", "--tid", "1").count("Session:")
 
+    def sessions_of(self, name: str) -> int:
+        """Initiators that are logged in to the target with this name."""
+        whole = self.admin("show", "target").split(f": {name}\n", 1)
+        return whole[1].split("\nTarget ")[0].count("I_T nexus:") if len(whole) > 1 else 0
+
     def restart(self) -> None:
         """Kills it, and starts it again with the same units."""
         self.child.signal(signal.SIGKILL)

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Finding;
 
 /// From the top layer to the bottom. `bench` and `xtask` are outside the layers.
-const ORDER: [&str; 24] = [
+const ORDER: [&str; 25] = [
     "units",
     "metrics",
     "content",
@@ -23,6 +23,7 @@ const ORDER: [&str; 24] = [
     "provision",
     "targets",
     "fleet",
+    "provisioners",
     "database",
     "store",
     "host",

@@ -35,6 +35,9 @@ fn named(name: &str) -> String {
         "accounting_gluster" | "accounting_ceph" | "accounting_command" => {
             here(&format!("accounting-{}-", name.trim_start_matches("accounting_")))
         }
+        "provision_gluster" | "provision_tgt" => {
+            here(&format!("provision-{}-", name.trim_start_matches("provision_")))
+        }
         "via" => format!("host, or {}", here("accounting-via-")),
         "file_size" => format!("size, or {}", here("file_size-")),
         "lognormal" => here("file_size-lognormal-"),
@@ -59,6 +62,10 @@ fn named(name: &str) -> String {
     }
 }
 
+fn names(keys: &[Key]) -> Vec<&str> {
+    keys.iter().map(|key| key.name).collect()
+}
+
 fn table(title: &str, about: &str, keys: &[Key]) -> String {
     let mut out = format!("### {title}\n\n{about}\n\n| key | value | default | what |\n|---|---|---|---|\n");
     for key in keys {
@@ -66,7 +73,7 @@ fn table(title: &str, about: &str, keys: &[Key]) -> String {
             "" if LAUNCHERS.contains(&key.name) && [FLEET.len(), OBSERVE.len()].contains(&keys.len()) => {
                 "**one of these**"
             }
-            "" if keys.len() == 3 && matches!(key.name, "gluster" | "ceph" | "host" | "command") => {
+            "" if [ACCOUNTING, PROVISION, VIA].iter().any(|one_of| names(one_of) == names(keys)) => {
                 "**one of these**"
             }
             "" => "**required**",
@@ -79,8 +86,9 @@ fn table(title: &str, about: &str, keys: &[Key]) -> String {
 }
 
 fn options(kinds: &[&'static TargetKind]) -> String {
-    let mut out =
-        String::from("### Options of targets\n\nBesides `url` and [`accounting`](#accounting).\n\n");
+    let mut out = String::from(
+        "### Options of targets\n\nBesides `url`, [`accounting`](#accounting) and [`provision`](#provision).\n\n",
+    );
     out.push_str("| kind | option | value | default | what |\n|---|---|---|---|---|\n");
     for kind in kinds {
         for help in kind.options {
@@ -154,7 +162,14 @@ pub fn reference(kinds: &[&'static TargetKind]) -> String {
         table("`accounting: {gluster: …}`", "A Gluster volume's bricks.", ACCOUNTING_GLUSTER),
         table("`accounting: {ceph: …}`", "Ceph's metadata servers.", ACCOUNTING_CEPH),
         table("`accounting: {command: …}`", "Any command that prints counters.", ACCOUNTING_COMMAND),
-        table("`accounting: {…: {via: …}}`", "A host's name alone is short for `host`.", VIA),
+        table("`accounting: {…: {via: …}}`", "Of `provision` too. A host's name alone is short for `host`.", VIA),
+        table(
+            "`provision`",
+            "Of a target whose URL has `{provisioned}` in it. [provision.md](provision.md) explains it.",
+            PROVISION,
+        ),
+        table("`provision: {gluster: …}`", "A Gluster volume.", PROVISION_GLUSTER),
+        table("`provision: {tgt: …}`", "An iSCSI target of tgt with one logical unit.", PROVISION_TGT),
         table("Workloads", "Keys of each workload, and of `defaults`.", WORKLOAD),
         table(
             "`files`",

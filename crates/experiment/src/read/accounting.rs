@@ -1,14 +1,11 @@
 //! `accounting` of a target: whose counters are read before and after its measurements.
 
 use super::fleet::arguments;
-use crate::accounting::{ACCOUNTING_TIMEOUT_MS, Accounting, ServerCounters, Via};
-use crate::fleet::host_list;
-use crate::known::{ACCOUNTING, ACCOUNTING_CEPH, ACCOUNTING_COMMAND, ACCOUNTING_GLUSTER, Key, VIA};
-use crate::reader::{Fields, one_of};
+use super::via::{names, only_key, timeout_ms, via, words};
+use crate::accounting::{ACCOUNTING_TIMEOUT_MS, Accounting, ServerCounters};
+use crate::known::{ACCOUNTING, ACCOUNTING_CEPH, ACCOUNTING_COMMAND, ACCOUNTING_GLUSTER, Key};
+use crate::reader::Fields;
 use crate::tree::{Entry, Node, Value};
-
-/// Maximum timeout of a command, in seconds.
-const LONGEST_S: f64 = 3600.0;
 
 /// The accounting of a target; `None` without one, or if something is wrong.
 pub(super) fn accounting(target: &Fields<'_>) -> Option<Accounting> {
@@ -19,19 +16,7 @@ pub(super) fn accounting(target: &Fields<'_>) -> Option<Accounting> {
     let before = reader.log.count();
     let fields = target.below("accounting", "accounting", None);
     fields.check_keys(ACCOUNTING);
-    let given: Vec<&str> = ACCOUNTING.iter().map(|key| key.name).filter(|name| fields.has(name)).collect();
-    let [word] = given[..] else {
-        if reader.log.count() == before {
-            let text = match given[..] {
-                [] => "accounting names no counters".to_owned(),
-                [first, second, ..] => format!("accounting has both {first} and {second}"),
-                [_] => return None,
-            };
-            let words: Vec<_> = ACCOUNTING.iter().map(|key| key.name).collect();
-            reader.log.fault(fields.place, text, format!("write one of {}", one_of(&words)));
-        }
-        return None;
-    };
+    let word = only_key(&fields, before, "accounting", "counters", &names(ACCOUNTING))?;
     let (keys, short) = match word {
         "gluster" => (ACCOUNTING_GLUSTER, "volume"),
         "ceph" => (ACCOUNTING_CEPH, "mds"),
@@ -45,15 +30,8 @@ pub(super) fn accounting(target: &Fields<'_>) -> Option<Accounting> {
         "ceph" => ServerCounters::Ceph { mds: daemons(&below)?, options: arguments(&below, "options")? },
         _ => ServerCounters::Command { run: words(&below, "run")? },
     };
-    let timeout_s = below.seconds("timeout", ACCOUNTING_TIMEOUT_MS as f64 / 1000.0);
-    if !(1.0..=LONGEST_S).contains(&timeout_s) {
-        below.fault("timeout", "timeout does not fit", "write a duration from 1s to 1h");
-    }
-    let via = match below.has("via") {
-        true => Some(via(&below)?),
-        false => None,
-    };
-    let accounting = Accounting { counters, via, timeout_ms: (timeout_s * 1000.0) as u64 };
+    let timeout_ms = timeout_ms(&below, ACCOUNTING_TIMEOUT_MS);
+    let accounting = Accounting { counters, via: via(&below, "via")?, timeout_ms };
     (reader.log.count() == before).then_some(accounting)
 }
 
@@ -115,55 +93,4 @@ fn daemons(fields: &Fields<'_>) -> Option<Vec<String>> {
         return None;
     }
     Some(names)
-}
-
-/// Words of which there is at least one.
-fn words(fields: &Fields<'_>, key: &str) -> Option<Vec<String>> {
-    let words = arguments(fields, key)?;
-    if words.first().is_none_or(String::is_empty) {
-        fields.fault(key, format!("{key} is empty"), "write at least one word");
-        return None;
-    }
-    Some(words)
-}
-
-/// `via: server`, `via: {host: server, ssh_options: …}` or `via: {command: …}`.
-fn via(fields: &Fields<'_>) -> Option<Via> {
-    let reader = fields.reader;
-    let via = fields.below("via", "via", Some("host"));
-    via.check_keys(VIA);
-    if via.has("host") == via.has("command") {
-        let text = match via.has("host") {
-            true => "via has both host and command",
-            false => "via names no host",
-        };
-        reader.log.fault(via.place, text, "write host: NAME for ssh, or command: podman exec NAME");
-        return None;
-    }
-    if via.has("command") {
-        if via.has("ssh_options") {
-            via.fault("ssh_options", "ssh_options is nothing for command", "remove it; it goes with host");
-            return None;
-        }
-        return Some(Via::Command { command: words(&via, "command")? });
-    }
-    let node = via.get("host")?;
-    let text = reader.text(&node, "write a host's name")?;
-    match host_list(&text) {
-        Ok(hosts) => match <[String; 1]>::try_from(hosts) {
-            Ok([host]) => Some(Via::Ssh { host, options: arguments(&via, "ssh_options")? }),
-            Err(_) => {
-                reader.fault(
-                    &node,
-                    format!("{text:?} is not one host"),
-                    "write one host that sees all servers",
-                );
-                None
-            }
-        },
-        Err(wrong) => {
-            reader.fault(&node, wrong.text, wrong.hint);
-            None
-        }
-    }
 }

@@ -6,6 +6,7 @@ use units::{Share, Size, Span};
 
 use super::accounting::accounting;
 use super::hosts::Hosts;
+use super::provision::{self, provision};
 use super::workload::Scene;
 use crate::kind::TargetKind;
 use crate::known::{Form, Key};
@@ -51,7 +52,12 @@ pub(super) fn target(
         return None;
     };
     let url = reader.text(&url_node, "write a URL such as file:///mnt/data")?;
-    let (url, kind) = hosts.url(reader, &url_node, &url)?;
+    let provision = provision(&fields)?;
+    let (url, kind) = match &provision {
+        Some(provision) => provision::url(reader, hosts, &url_node, &url, provision)?,
+        None if provision::is_unprovided(reader, &url_node, &url) => return None,
+        None => hosts.url(reader, &url_node, &url)?,
+    };
     check_options(&fields, kind);
     let mut options = BTreeMap::new();
     for help in kind.options {
@@ -61,14 +67,15 @@ pub(super) fn target(
             options.insert(help.name.to_owned(), text);
         }
     }
-    let target = Target { accounting: accounting(&fields), ..Target::new(&*entry.key, url, options) };
+    let target =
+        Target { accounting: accounting(&fields), provision, ..Target::new(&*entry.key, url, options) };
     (reader.log.count() == before).then_some((target, kind))
 }
 
 /// Checks a target's keys: its URL and its options.
 fn check_options(fields: &Fields<'_>, kind: &TargetKind) {
     const URL: Key = Key { name: "url", form: Form::Text, default: "", about: "" };
-    let of_all = [URL, Key { name: "accounting", ..URL }];
+    let of_all = [URL, Key { name: "accounting", ..URL }, Key { name: "provision", ..URL }];
     let own = kind.options.iter().map(|help| Key { name: help.name, ..URL });
     let known: Vec<Key> = of_all.into_iter().chain(own).collect();
     if !kind.page_cache && fields.has("direct") {

@@ -132,7 +132,7 @@ pub(super) fn remote_command(program: &Program, agent: &[String]) -> String {
 }
 
 /// Quotes a word for any login shell.
-pub(super) fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\"'\"'"))
 }
 

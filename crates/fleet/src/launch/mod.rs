@@ -27,6 +27,7 @@ use experiment::Launcher;
 use provision::ApiSecret;
 
 pub use askpass::askpass;
+pub use copy::quoted;
 pub use deadline::Deadline;
 pub use idle::idle;
 pub use once::{OutputError, output_of};

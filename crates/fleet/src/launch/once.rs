@@ -1,6 +1,6 @@
 //! Runs a command to its end, here or on another host, with the tools that start agents.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::Command;
 use std::time::Duration;
 
@@ -17,6 +17,9 @@ use super::{LaunchError, LaunchSettings};
 
 /// Maximum output of a command, in bytes.
 const MAX_OUTPUT_BYTES: usize = 16 << 20;
+
+/// Maximum input of a command, in bytes: less than a pipe takes at once.
+const MAX_INPUT_BYTES: usize = 4096;
 
 /// Longest wait for output between two looks at the deadline.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
@@ -40,23 +43,27 @@ enum OutputFailure {
     /// Its output does not end.
     #[error("it printed more than {} MiB", MAX_OUTPUT_BYTES >> 20)]
     Endless,
+    /// Its input would not fit into a pipe.
+    #[error("its input is longer than {MAX_INPUT_BYTES} bytes")]
+    LongInput,
     /// The login cannot be tried.
     #[error(transparent)]
     Login(#[from] LaunchError),
 }
 
-/// Runs a command and returns what it printed; its timeout is that of `settings`.
+/// Runs a command with this short input, and returns what it printed; its timeout is that of `settings`.
 ///
 /// # Errors
 /// It could not be started, failed, printed too much or took too long; then it is ended.
 pub fn output_of(
     words: &[String],
+    input: &str,
     via: Option<&Via>,
     settings: &LaunchSettings<'_>,
 ) -> Result<String, OutputError> {
     match via {
-        None => run(&mut plain(words.iter()), settings),
-        Some(Via::Command { command }) => run(&mut plain(command.iter().chain(words)), settings),
+        None => run(&mut plain(words.iter()), input, settings),
+        Some(Via::Command { command }) => run(&mut plain(command.iter().chain(words)), input, settings),
         Some(Via::Ssh { host, options }) => {
             let failed = |why| OutputError { command: format!("`ssh {host} {}`", words.join(" ")), why };
             let login = ssh::destination(host).and_then(|to| Ok((to, ssh::PasswordPrompt::begin(settings)?)));
@@ -64,12 +71,14 @@ pub fn output_of(
             let mut command = password.command(&to, options, settings);
             let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
             command.arg(quoted.join(" "));
-            collect(&mut command, settings, |launched| password.allow(launched)).map_err(|why| match why {
-                OutputFailure::Ended(error) => {
-                    let next = ssh::advice(&error, host);
-                    failed(error.advised("", next).into())
+            collect(&mut command, input, settings, |launched| password.allow(launched)).map_err(|why| {
+                match why {
+                    OutputFailure::Ended(error) => {
+                        let next = ssh::advice(&error, host);
+                        failed(error.advised("", next).into())
+                    }
+                    why => failed(why),
                 }
-                why => failed(why),
             })
         }
     }
@@ -81,19 +90,25 @@ fn plain<'w>(mut words: impl Iterator<Item = &'w String>) -> Command {
     command
 }
 
-fn run(command: &mut Command, settings: &LaunchSettings<'_>) -> Result<String, OutputError> {
-    collect(command, settings, |_| ()).map_err(|why| OutputError { command: shown(command), why })
+fn run(command: &mut Command, input: &str, settings: &LaunchSettings<'_>) -> Result<String, OutputError> {
+    collect(command, input, settings, |_| ()).map_err(|why| OutputError { command: shown(command), why })
 }
 
 fn collect(
     command: &mut Command,
+    text: &str,
     settings: &LaunchSettings<'_>,
     started: impl FnOnce(&Launched),
 ) -> Result<String, OutputFailure> {
+    if text.len() > MAX_INPUT_BYTES {
+        return Err(OutputFailure::LongInput);
+    }
     let deadline = Deadline::after(settings.start_timeout, settings.stop);
     let launched = Launched::spawn("", command)?;
     started(&launched);
-    let Launched { input, mut output, mut process, .. } = launched;
+    let Launched { mut input, mut output, mut process, .. } = launched;
+    // A pipe takes that much at once. A command that does not read it fails by itself, or does not need it.
+    let _unread = input.write_all(text.as_bytes());
     drop(input);
     let mut text = Vec::new();
     loop {

@@ -157,19 +157,20 @@ fn words(words: &[&str]) -> Vec<String> {
 fn a_command_gives_its_output_or_says_what_came_of_it() {
     let settings = settings();
     let print = words(&["/bin/echo", "a b", "$HOME"]);
-    assert_eq!(output_of(&print, None, &settings).unwrap(), "a b $HOME\n");
+    assert_eq!(output_of(&print, "", None, &settings).unwrap(), "a b $HOME\n");
     let through = Via::Command { command: words(&["/usr/bin/env"]) };
-    assert_eq!(output_of(&print, Some(&through), &settings).unwrap(), "a b $HOME\n");
+    assert_eq!(output_of(&print, "", Some(&through), &settings).unwrap(), "a b $HOME\n");
+    assert_eq!(output_of(&words(&["/bin/sh"]), "echo \"$0\"\n", None, &settings).unwrap(), "/bin/sh\n");
     for (command, said) in [
         (words(&["/bin/sh", "-c", "echo no volume >&2; exit 3"]), "ended with exit code 3: no volume"),
         (words(&["/nonesuch/gluster", "x"]), "`/nonesuch/gluster x`: /nonesuch/gluster cannot be started"),
         (words(&["/bin/cat", "/dev/zero"]), "printed more than 16 MiB"),
     ] {
-        let text = output_of(&command, None, &settings).unwrap_err().to_string();
+        let text = output_of(&command, "", None, &settings).unwrap_err().to_string();
         assert!(text.contains(said) && !text.contains('\n'), "{text}");
     }
     let hasty = LaunchSettings::new("1.2.3", Duration::from_millis(300), NEVER);
-    let text = output_of(&words(&["/bin/sleep", "600"]), None, &hasty).unwrap_err().to_string();
+    let text = output_of(&words(&["/bin/sleep", "600"]), "", None, &hasty).unwrap_err().to_string();
     assert_eq!(text, "`/bin/sleep 600`: no answer within 0.3 s");
 }
 
@@ -185,8 +186,8 @@ fn a_command_reaches_another_host_through_any_login_shell() {
     settings.tools = Some(directory.path().to_owned());
     let via = Via::Ssh { host: "me@server:22".to_owned(), options: Vec::new() };
     let print = words(&["printf", "%s,", "it's", "$HOME", "a b"]);
-    assert_eq!(output_of(&print, Some(&via), &settings).unwrap(), "it's,$HOME,a b,");
-    let text = output_of(&words(&["false"]), Some(&via), &settings).unwrap_err().to_string();
+    assert_eq!(output_of(&print, "", Some(&via), &settings).unwrap(), "it's,$HOME,a b,");
+    let text = output_of(&words(&["false"]), "", Some(&via), &settings).unwrap_err().to_string();
     assert!(text.starts_with("`ssh me@server:22 false`: ended with exit code 1"), "{text}");
     assert!(text.contains("next: try by hand: ssh me@server:22 true"), "{text}");
 }

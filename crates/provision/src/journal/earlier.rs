@@ -36,7 +36,7 @@ fn text<'a>(value: &'a Value, field: &'static str) -> Result<&'a str, NoText> {
 }
 
 fn place(scheme: &str, name: &str, title: String, within: Option<Container>) -> RecordedPlace {
-    RecordedPlace { scheme: scheme.into(), name: name.into(), title, within, place: Value::Null }
+    RecordedPlace { scheme: scheme.into(), name: name.into(), title, within, holds: None, place: Value::Null }
 }
 
 fn directory(value: &Value) -> Result<RecordedPlace, NoText> {

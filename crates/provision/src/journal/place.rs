@@ -12,14 +12,17 @@ pub struct RecordedPlace {
     pub name: String,
     /// Description for people: `directory manometer-abcdefgh on 10.0.0.1:/export`.
     pub title: String,
-    /// Its container, if an array may have created that.
+    /// Its container, if the run may have created that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Container>,
+    /// The container that it is itself: removing it removes the places within.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<Container>,
     /// What the protocol needs to find it again; no secrets.
     pub place: Value,
 }
 
-/// What an array creates to contain places. Removing it removes them.
+/// What a run creates to contain places. Removing it removes them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Container {
@@ -27,6 +30,8 @@ pub enum Container {
     FileSystem(String),
     /// A bucket of this name.
     Bucket(String),
+    /// Something of this name that the tools of a server created, such as a volume.
+    Provisioned(String),
 }
 
 impl RecordedPlace {
@@ -38,6 +43,11 @@ impl RecordedPlace {
     /// Whether it lies in this bucket.
     pub(crate) fn is_in_bucket(&self, name: &str) -> bool {
         self.bucket() == Some(name)
+    }
+
+    /// Whether it lies in what another place is.
+    pub(crate) fn is_in_place(&self, other: &Self) -> bool {
+        self.within.is_some() && self.within == other.holds
     }
 
     /// The bucket that it lies in.

@@ -12,6 +12,7 @@ pub fn nfs_place(export: &str) -> RecordedPlace {
         name: NAME.into(),
         title: format!("directory {NAME} on 127.0.0.1:{export}"),
         within: export.strip_prefix('/').map(|name| Container::FileSystem(name.into())),
+        holds: None,
         place: json!({
             "server": "127.0.0.1", "export": export, "directory": NAME, "nfs_port": 2049, "mount_port": null,
             "portmap_port": 111, "uid": 0, "gid": 0
@@ -26,6 +27,7 @@ pub fn s3_place(bucket: &str) -> RecordedPlace {
         name: NAME.into(),
         title: format!("objects {NAME}/ in bucket {bucket} at http://127.0.0.1:9000"),
         within: Some(Container::Bucket(bucket.into())),
+        holds: None,
         place: json!({
             "endpoint": "http://127.0.0.1:9000", "connect_to": null, "bucket": bucket, "prefix": format!("{NAME}/"),
             "region": "us-east-1", "path_style": true, "ca_file": null, "insecure": false,
@@ -41,6 +43,7 @@ pub fn local_place(path: &str) -> RecordedPlace {
         name: path.rsplit('/').next().unwrap().into(),
         title: format!("directory {path} on here"),
         within: None,
+        holds: None,
         place: json!({ "host": "here", "path": path }),
     }
 }

@@ -191,5 +191,5 @@ fn execute(
     let timeout = Duration::from_millis(accounting.timeout_ms);
     let mut settings = LaunchSettings::new(env!("CARGO_PKG_VERSION"), timeout, stop);
     settings.login = context.login.clone();
-    Ok(output_of(words, accounting.via.as_ref(), &settings)?)
+    Ok(output_of(words, "", accounting.via.as_ref(), &settings)?)
 }

@@ -177,8 +177,15 @@ fn a_place_that_does_not_bear_the_runs_name_is_refused_by_its_protocol() {
     let journal = dead_run(&directory.path().join("journal"), |run| {
         for (scheme, place) in foreign {
             let (scheme, name) = (scheme.to_owned(), "manometer-abcdefgh".to_owned());
-            run.record_place(&RecordedPlace { scheme, name, title: "a place".into(), within: None, place })
-                .unwrap();
+            run.record_place(&RecordedPlace {
+                scheme,
+                name,
+                title: "a place".into(),
+                within: None,
+                holds: None,
+                place,
+            })
+            .unwrap();
         }
     });
     let report = clean(&journal);
@@ -196,8 +203,15 @@ fn a_place_of_a_protocol_that_is_not_here_stays_in_the_journal() {
         for scheme in ["gopher", "null"] {
             let (scheme, name) = (scheme.to_owned(), "manometer-abcdefgh".to_owned());
             let title = format!("a burrow in {scheme}");
-            run.record_place(&RecordedPlace { scheme, name, title, within: None, place: Value::Null })
-                .unwrap();
+            run.record_place(&RecordedPlace {
+                scheme,
+                name,
+                title,
+                within: None,
+                holds: None,
+                place: Value::Null,
+            })
+            .unwrap();
         }
     });
     let report = clean(&journal);

@@ -141,4 +141,54 @@ pub const ALL: &[Mistake] = &[
         "a way to no host",
         "targets: {t: {url: file:///mnt/data, accounting: {command: {run: [date], via: {ssh_options: -v}}}}}\nworkloads: {w: {ops: read}}\n",
     ),
+    Mistake::new(
+        "provision-none",
+        "a place for something provisioned, and nothing is",
+        "targets: {t: 'gluster://server1/{provisioned}'}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "provision-nowhere",
+        "something provisioned that the URL does not use",
+        "targets: {t: {url: gluster://server1/gv, provision: {gluster: {bricks: 'server1:/b'}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "provision-scheme",
+        "a volume for another protocol",
+        "targets: {t: {url: 'nfs://server1/{provisioned}', provision: {gluster: {bricks: 'server1:/b'}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "provision-tools",
+        "provisioned by two tools",
+        "targets: {t: {url: 'gluster://s/{provisioned}', provision: {gluster: {bricks: 's:/b'}, tgt: {directory: /b, size: 1GiB}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "provision-bricks",
+        "a brick without a host",
+        "targets: {t: {url: 'gluster://s/{provisioned}', provision: {gluster: {bricks: /b, replica: 1}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "provision-sets",
+        "bricks that make up no sets",
+        "targets: {t: {url: 'gluster://s/{provisioned}', provision: {gluster: {bricks: ['s:/a', 's:/b'], replica: 3}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "provision-arbiter",
+        "an arbiter without copies",
+        "targets: {t: {url: 'gluster://s/{provisioned}', provision: {gluster: {bricks: 's:/b', arbiter: 1}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "provision-settings",
+        "a setting that is an option",
+        "targets: {t: {url: 'gluster://s/{provisioned}', provision: {gluster: {bricks: 's:/b', settings: {'--x': on}}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "provision-size",
+        "a unit without size, in no directory",
+        "targets: {t: {url: 'iscsi://s/{provisioned}', provision: {tgt: {directory: luns}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "provision-initiators",
+        "an address that is none",
+        "targets: {t: {url: 'iscsi://s/{provisioned}', provision: {tgt: {directory: /b, size: 1GiB, initiators: 'ALL; x'}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
 ];

@@ -1,0 +1,183 @@
+//! What a run creates on a storage server before its first cell and removes after its last, by the server's own tools.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::accounting::Via;
+use crate::job::is_default;
+use crate::plan::{Plan, Target};
+
+/// What stands in a URL for what was provisioned.
+pub(crate) const PROVISIONED: &str = "{provisioned}";
+
+/// Something to create on a storage server, and how its tools are reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provision {
+    /// What is created.
+    pub wanted: ProvisionKind,
+    /// Options added to the command line of the tool.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub options: Vec<String>,
+    /// How the host that runs the tool is reached; `None`: the host that coordinates the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
+    /// Timeout of each command, in milliseconds.
+    pub timeout_ms: u64,
+}
+
+/// Default timeout of a command that provisions, in milliseconds.
+pub(crate) const PROVISION_TIMEOUT_MS: u64 = 120_000;
+
+/// What is created.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProvisionKind {
+    /// A Gluster volume, by `gluster`.
+    Gluster(GlusterVolume),
+    /// An iSCSI target with one logical unit, by `tgtadm`.
+    Tgt(TgtTarget),
+}
+
+/// A Gluster volume.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GlusterVolume {
+    /// The directories in which each brick gets a directory of its own.
+    pub bricks: Vec<Brick>,
+    /// How files are spread over the bricks: words of `gluster volume create` and their numbers, such as `replica` and 3.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub layout: Vec<(String, u32)>,
+    /// Options of the volume, set before it starts.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub settings: BTreeMap<String, String>,
+    /// Whether bricks may lie where Gluster warns, as on the root file system.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub force: bool,
+    /// How the hosts of the bricks are reached, with [`BRICK_HOST`] for their names; `None`: as the tool's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bricks_via: Option<Via>,
+}
+
+/// What stands for the host of a brick in `bricks_via`.
+pub const BRICK_HOST: &str = "{host}";
+
+/// A directory for a brick.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Brick {
+    /// The host, as in Gluster's pool.
+    pub host: String,
+    /// The directory, from `/`.
+    pub directory: String,
+}
+
+/// An iSCSI target with one logical unit in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TgtTarget {
+    /// The directory for the file, from `/`.
+    pub directory: String,
+    /// The unit's size in bytes.
+    pub size_bytes: u64,
+    /// Whether whoever logs in must know a secret, which the run makes up.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub chap: bool,
+    /// The addresses that may log in: `ALL`, an address or a network.
+    pub initiators: String,
+}
+
+/// Number of the unit on a target: 0 is the controller of tgt.
+const UNIT: u16 = 1;
+
+impl Provision {
+    /// The key in an experiment file: `gluster`, `tgt`.
+    pub fn word(&self) -> &'static str {
+        match self.wanted {
+            ProvisionKind::Gluster(_) => "gluster",
+            ProvisionKind::Tgt(_) => "tgt",
+        }
+    }
+
+    /// Schemes of targets that can use it, with an example of a URL.
+    pub(crate) fn use_for(&self) -> (&'static [&'static str], &'static str) {
+        match self.wanted {
+            ProvisionKind::Gluster(_) => (&["gluster"], "gluster://server1/{provisioned}"),
+            ProvisionKind::Tgt(_) => (&["iscsi"], "iscsi://server1/{provisioned}"),
+        }
+    }
+
+    /// What a URL has for it in the place of `{provisioned}`, if its name is this one.
+    pub fn in_url(&self, name: &str) -> String {
+        match self.wanted {
+            ProvisionKind::Gluster(_) => name.to_owned(),
+            ProvisionKind::Tgt(_) => format!("{}/{UNIT}", target_name(name)),
+        }
+    }
+}
+
+/// The name of an iSCSI target of ours.
+pub fn target_name(name: &str) -> String {
+    format!("iqn.2026-01.manometer:{name}")
+}
+
+impl Plan {
+    /// Everything that a run provisions, once each: targets with equal provisions share what is created.
+    pub fn provisions(&self) -> Vec<&Provision> {
+        let mut all: Vec<&Provision> = Vec::new();
+        for provision in self.cells.iter().filter_map(|cell| cell.target.provision.as_ref()) {
+            if !all.contains(&provision) {
+                all.push(provision);
+            }
+        }
+        all
+    }
+
+    /// A target with the name of what the run provisioned for it in its URL. `run` begins the names of everything that
+    /// the run creates.
+    pub fn with_provisioned(&self, target: &Target, run: &str) -> Target {
+        let number = target.provision.as_ref().and_then(|provision| {
+            let at = self.provisions().iter().position(|known| *known == provision)?;
+            Some((provision, at))
+        });
+        match number {
+            Some((provision, at)) => {
+                let value = provision.in_url(&provisioned_name(run, at));
+                Target { url: target.url.replace(PROVISIONED, &value), ..target.clone() }
+            }
+            None => target.clone(),
+        }
+    }
+}
+
+/// The name of one of [`Plan::provisions`], counted from 0.
+pub fn provisioned_name(run: &str, at: usize) -> String {
+    format!("{run}-{}", at + 1)
+}
+
+/// Whether a name is one that [`provisioned_name`] gives something of the run.
+pub fn is_provisioned_name(name: &str, run: &str) -> bool {
+    let number = name.strip_prefix(run).and_then(|rest| rest.strip_prefix('-'));
+    number.is_some_and(|number| {
+        (1..=4).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_of_one_run_only() {
+        let run = "manometer-abcdefgh";
+        assert!(is_provisioned_name(&provisioned_name(run, 0), run));
+        assert!(is_provisioned_name(&provisioned_name(run, 41), run));
+        for foreign in [
+            "manometer-abcdefgh",
+            "manometer-abcdefgh-",
+            "manometer-abcdefgh-1/..",
+            "x-1",
+            "",
+            "manometer-abcdefgh-x",
+        ] {
+            assert!(!is_provisioned_name(foreign, run), "{foreign}");
+        }
+    }
+}

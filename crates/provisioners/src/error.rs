@@ -1,0 +1,87 @@
+//! Errors: each is one line that says what was tried, why it failed, and what to do next.
+
+use fleet::launch::OutputError;
+use provision::ProvisionError;
+
+/// Why something could not be provisioned or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum ProvisionerError {
+    /// The server's tool cannot be asked, before anything was created.
+    #[error("provision: {what}: the server cannot be asked: {}", advised(.why))]
+    Look {
+        /// What was to be created.
+        what: String,
+        /// What the tool said.
+        why: ToolError,
+    },
+    /// The name is taken: whatever has it is not ours.
+    #[error(
+        "provision: {what} exists already and was not created by this run: it is left as it is; next: run again, which \
+         takes a new name"
+    )]
+    Exists {
+        /// What there is.
+        what: String,
+    },
+    /// It was not created, or not completely.
+    #[error("provision: {what} cannot be created: {}", advised(.why))]
+    Create {
+        /// What.
+        what: String,
+        /// What the tool said.
+        why: ToolError,
+    },
+    /// It stays.
+    #[error("{what} cannot be removed: {}", advised(.why))]
+    Remove {
+        /// What.
+        what: String,
+        /// What the tool said.
+        why: ToolError,
+    },
+    /// It does not belong to the run: the journal was edited, damaged, or mixed up with another.
+    #[error(
+        "refused: it does not bear the run's own name {0}, so manometer did not make it and does not touch it"
+    )]
+    NotOurs(String),
+    /// The journal's entry is of another version.
+    #[error("its entry cannot be read: {0}; next: remove it by hand, then --forget the run")]
+    Unreadable(#[from] serde_json::Error),
+    /// The journal cannot be written.
+    #[error(transparent)]
+    Journal(#[from] ProvisionError),
+}
+
+/// Why a tool did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// Its command failed.
+    #[error(transparent)]
+    Command(#[from] OutputError),
+    /// A directory for a brick is not where its removal looks for it.
+    #[error(
+        "the directory {path} of the brick is not seen on {host}, so it could not be removed; next: write bricks_via, \
+         such as bricks_via: \"{{host}}\""
+    )]
+    NoBrick {
+        /// The directory.
+        path: String,
+        /// The host of the brick.
+        host: String,
+    },
+    /// Every number for a target that was tried is taken.
+    #[error("tgtd has no free number for a target")]
+    NoNumber,
+    /// There is no randomness for a secret.
+    #[error("no secret can be made up: /dev/urandom: {0}")]
+    NoSecret(#[from] std::io::Error),
+}
+
+/// An error with a next step.
+fn advised(error: &ToolError) -> String {
+    let text = error.to_string();
+    match text.contains("; next: ") {
+        true => text,
+        false => format!("{text}; next: run the command by hand, or correct provision in the experiment"),
+    }
+}

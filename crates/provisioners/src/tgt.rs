@@ -1,0 +1,138 @@
+//! iSCSI targets of tgtd, by `tgtadm`.
+//!
+//! tgtadm has no other way to get a secret than its arguments. Ours never hold it: a shell on the server reads the
+//! command from its input. For the moment of that call, users of the server can see it in tgtadm's.
+
+use experiment::{TgtTarget, target_name};
+use provision::Container;
+use targets::AccessKey;
+
+use crate::error::ToolError;
+use crate::provisioner::{Provisioner, Ways};
+use crate::secret::secret;
+use crate::tool::Tool;
+
+/// Creates a file of `$2` bytes, unless there is one.
+const CREATE: &str = r#"set -C; umask 077; : > "$1" && truncate -s "$2" -- "$1""#;
+/// Prints the path if something is there.
+const PRESENT: &str = r#"if [ -e "$1" ] || [ -L "$1" ]; then printf '%s\n' "$1"; fi"#;
+/// Removes the file.
+const REMOVE: &str = r#"rm -f -- "$1""#;
+/// How many numbers are tried for a target: others may take them meanwhile.
+const TRIES: u32 = 20;
+
+fn tool<'a>(ways: &Ways<'a>) -> Tool<'a> {
+    Tool::new(&["tgtadm", "--lld", "iscsi"], ways.provision, ways.access)
+}
+
+/// An operation of tgtadm.
+fn op<'w>(op: &'w str, mode: &'w str, rest: &[&'w str]) -> Vec<&'w str> {
+    ["--op", op, "--mode", mode].iter().chain(rest).copied().collect()
+}
+
+/// The targets of tgtd: number and name.
+fn targets(tool: &Tool<'_>) -> Result<Vec<(u32, String)>, ToolError> {
+    let listed = tool.call(&op("show", "target", &[]))?;
+    // `Target 1: iqn.…`; what belongs to it is indented.
+    let of = |line: &str| {
+        let (number, name) = line.strip_prefix("Target ")?.split_once(": ")?;
+        Some((number.parse().ok()?, name.trim().to_owned()))
+    };
+    Ok(listed.lines().filter_map(of).collect())
+}
+
+/// The number of our target.
+fn number_of(name: &str, tool: &Tool<'_>) -> Result<Option<u32>, ToolError> {
+    let own = target_name(name);
+    Ok(targets(tool)?.into_iter().find(|(_, known)| *known == own).map(|(number, _)| number))
+}
+
+/// Whether tgtd has an account with this name.
+fn has_account(name: &str, tool: &Tool<'_>) -> Result<bool, ToolError> {
+    Ok(tool.call(&op("show", "account", &[]))?.lines().any(|line| line.trim() == name))
+}
+
+/// The unit's file.
+fn file(target: &TgtTarget, name: &str) -> String {
+    format!("{}/{name}.img", target.directory.trim_end_matches('/'))
+}
+
+/// Creates the target without units; returns its number.
+fn create_target(name: &str, tool: &Tool<'_>) -> Result<String, ToolError> {
+    let own = target_name(name);
+    for _ in 0..TRIES {
+        let taken = targets(tool)?.into_iter().map(|(number, _)| number).max().unwrap_or(0);
+        let number = taken.saturating_add(1).to_string();
+        match tool.call(&op("new", "target", &["--tid", &number, "--targetname", &own])) {
+            Ok(_) => return Ok(number),
+            Err(error) if error.to_string().contains("already exists") => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(ToolError::NoNumber)
+}
+
+impl Provisioner for TgtTarget {
+    fn what(&self, name: &str) -> String {
+        format!("iSCSI target {} with {}", target_name(name), file(self, name))
+    }
+
+    fn holds(&self, _name: &str) -> Option<Container> {
+        None
+    }
+
+    fn existing(&self, name: &str, ways: &Ways<'_>) -> Result<Option<String>, ToolError> {
+        let tool = tool(ways);
+        if number_of(name, &tool)?.is_some() {
+            return Ok(Some(format!("iSCSI target {}", target_name(name))));
+        }
+        if has_account(name, &tool)? {
+            return Ok(Some(format!("the account {name} of tgtd")));
+        }
+        let path = file(self, name);
+        let present = tool.script(PRESENT, &[&path])?;
+        Ok((!present.trim().is_empty()).then_some(path))
+    }
+
+    fn create(&self, name: &str, ways: &Ways<'_>) -> Result<Option<AccessKey>, ToolError> {
+        let tool = tool(ways);
+        let path = file(self, name);
+        tool.script(CREATE, &[&path, &self.size_bytes.to_string()])?;
+        let number = create_target(name, &tool)?;
+        let of = |rest: &[&str]| -> Vec<String> {
+            ["--tid", &number].iter().chain(rest).map(|word| (*word).to_owned()).collect()
+        };
+        let call = |what: &str, mode: &str, rest: &[&str]| -> Result<(), ToolError> {
+            let rest = of(rest);
+            let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+            tool.call(&op(what, mode, &rest))?;
+            Ok(())
+        };
+        // Before anybody may log in.
+        let key = match self.chap {
+            true => {
+                let key = AccessKey { id: name.to_owned(), secret: secret()?, token: None };
+                tool.call_hidden(&op("new", "account", &["--user", name, "--password", &key.secret]))?;
+                call("bind", "account", &["--user", name])?;
+                Some(key)
+            }
+            false => None,
+        };
+        call("new", "logicalunit", &["--lun", "1", "--backing-store", &path])?;
+        call("update", "logicalunit", &["--lun", "1", "--params", "thin_provisioning=1"])?;
+        call("bind", "target", &["--initiator-address", &self.initiators])?;
+        Ok(key)
+    }
+
+    fn remove(&self, name: &str, ways: &Ways<'_>) -> Result<(), ToolError> {
+        let tool = tool(ways);
+        if let Some(number) = number_of(name, &tool)? {
+            tool.call(&op("delete", "target", &["--force", "--tid", &number.to_string()]))?;
+        }
+        if has_account(name, &tool)? {
+            tool.call(&op("delete", "account", &["--user", name]))?;
+        }
+        tool.script(REMOVE, &[&file(self, name)])?;
+        Ok(())
+    }
+}
