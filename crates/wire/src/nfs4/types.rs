@@ -153,6 +153,20 @@ impl Bitmap {
         self
     }
 
+    /// The numbers that either set has.
+    #[must_use]
+    pub const fn or(mut self, other: Self) -> Self {
+        let mut at = 0;
+        while at < Self::WORDS_MAX {
+            self.words[at] |= other.words[at];
+            at += 1;
+        }
+        if self.len < other.len {
+            self.len = other.len;
+        }
+        self
+    }
+
     /// Whether a number belongs to the set.
     #[inline]
     pub fn has(&self, number: u32) -> bool {
