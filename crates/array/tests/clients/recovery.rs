@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use array::faults::{FaultPlan, LatencyDistribution, NfsError, PathRule};
 use drivers::nfs::{NfsSession, NfsVersion};
-use drivers::{Driver, Session};
+use drivers::Session;
 use metrics::OpKind;
 use reactor::Reactor;
 

@@ -4,7 +4,6 @@ use std::net::IpAddr;
 
 use wire::nfs4::{
     Bitmap, CallHead, MINOR_VERSION, Nfs4Status, OpArgument, Operation, ReplyHead, SequenceArgs, StateId,
-    StateStatuses,
 };
 use wire::xdr::{Decode, DecodeError, Encode, Reader};
 
@@ -101,7 +100,7 @@ pub(super) fn put<T: Encode>(
 }
 
 /// Appends an operation's failure.
-fn refuse(to: &mut Parts<'_>, number: u32, status: Nfs4Status) -> Nfs4Status {
+pub(super) fn refuse(to: &mut Parts<'_>, number: u32, status: Nfs4Status) -> Nfs4Status {
     number.encode(to.bytes());
     status.encode(to.bytes());
     // The only failure with more than its status: what was set before it.
@@ -134,6 +133,10 @@ impl Run<'_> {
             };
             let status = match Operation::from_wire(number) {
                 Ok(Operation::Illegal) => refuse(to, number, Nfs4Status::OP_ILLEGAL),
+                // Its arguments may have been cut off, for they are not needed.
+                Ok(operation) if self.failing().is_some() && index > 0 && !prepares(operation) => {
+                    refuse(to, number, self.failing().unwrap_or(Nfs4Status::IO))
+                }
                 Ok(_) => match OpArgument::decode(from) {
                     Err(error) => refuse(to, number, undecodable(&error)),
                     Ok(OpArgument::Sequence(args)) if index == 0 => {
@@ -229,7 +232,7 @@ impl Run<'_> {
     }
 
     /// Largest reply, in bytes.
-    fn limit(&self) -> usize {
+    pub(super) fn limit(&self) -> usize {
         self.within.as_ref().map_or(REPLY_LIMIT, |within| (within.response_max as usize).min(REPLY_LIMIT))
     }
 
@@ -243,11 +246,6 @@ impl Run<'_> {
     /// Executes an operation, and takes its result back if it is too long.
     fn bounded(&mut self, operation: &OpArgument<'_>, is_last: bool, to: &mut Parts<'_>) -> Nfs4Status {
         let number = operation.operation();
-        if let Execution::Failing(status) = self.execution
-            && !prepares(number)
-        {
-            return refuse(to, number as u32, super::status(status));
-        }
         let mark = to.bytes().len();
         let status = self.perform(operation, is_last, to);
         let cut = matches!(number, Operation::GetAttr | Operation::ReadLink | Operation::ReadDir);
@@ -258,66 +256,11 @@ impl Run<'_> {
         status
     }
 
-    fn perform(&mut self, operation: &OpArgument<'_>, is_last: bool, to: &mut Parts<'_>) -> Nfs4Status {
-        use OpArgument as O;
-        let number = operation.operation();
-        // Those that append their own results.
-        let appended = match operation {
-            O::Read(args) => self.read(args, to),
-            O::ReadLink(()) => self.read_link(to),
-            O::GetAttr(asked) => self.attributes(asked, to),
-            O::ReadDir(args) => {
-                let room = self.limit().saturating_sub(to.len());
-                self.read_directory(args, room, to)
-            }
-            O::SetAttr(args) => {
-                let result = self.set_attributes(args);
-                number.encode(to.bytes());
-                result.encode(to.bytes());
-                return result.status;
-            }
-            O::TestStateId(states) => match self.test_states(*states) {
-                Ok(statuses) => {
-                    let statuses = StateStatuses::new(&statuses).ok_or(Nfs4Status::INVAL);
-                    return put(to, number, &statuses);
-                }
-                Err(status) => Err(status),
-            },
-            O::ExchangeId(args) => return self.introduce(args, to),
-            O::CreateSession(args) => return put(to, number, &self.create_session(args)),
-            O::BindConnToSession(args) => return put(to, number, &self.bind(args)),
-            O::GetFh(()) => return put(to, number, &self.handle()),
-            O::Write(args) => return put(to, number, &self.write(args)),
-            O::Commit(args) => return put(to, number, &self.commit(args)),
-            O::Access(asked) => return put(to, number, &self.access(*asked)),
-            O::Open(args) => return put(to, number, &self.open(args)),
-            O::Close(args) => return put(to, number, &self.close(args)),
-            O::Create(args) => return put(to, number, &self.create(args)),
-            O::Remove(name) => return put(to, number, &self.remove(*name)),
-            O::Rename(args) => return put(to, number, &self.rename(args)),
-            O::Link(name) => return put(to, number, &self.link(*name)),
-            O::SecInfo(name) => return put(to, number, &self.security(*name)),
-            O::SecInfoNoName(of) => return put(to, number, &self.security_without_name(*of)),
-            O::PutRootFh(()) | O::PutPublicFh(()) => return put(to, number, &self.put_root()),
-            O::PutFh(file) => return put(to, number, &self.put(file)),
-            O::Lookup(name) => return put(to, number, &self.look_up(*name)),
-            O::LookupParent(()) => return put(to, number, &self.look_up_parent()),
-            O::SaveFh(()) => return put(to, number, &self.save()),
-            O::RestoreFh(()) => return put(to, number, &self.restore()),
-            O::FreeStateId(state) => return put(to, number, &self.free_state(*state)),
-            O::ReclaimComplete(one) => return put(to, number, &self.complete_reclaim(*one)),
-            O::DestroySession(session) => {
-                return put(to, number, &self.destroy_session(session, is_last));
-            }
-            O::DestroyClientId(client) => {
-                return put(to, number, &self.service.clients.destroy_client(*client));
-            }
-            // Both are handled before.
-            O::Sequence(_) | O::Illegal(()) => Err(Nfs4Status::SERVERFAULT),
-        };
-        match appended {
-            Ok(()) => Nfs4Status::OK,
-            Err(status) => refuse(to, number as u32, status),
+    /// What operations on files are to fail with.
+    fn failing(&self) -> Option<Nfs4Status> {
+        match self.execution {
+            Execution::Failing(status) => Some(super::status(status)),
+            _ => None,
         }
     }
 

@@ -17,6 +17,7 @@ mod introductions;
 mod listing;
 mod names;
 mod opening;
+mod operations;
 mod outline;
 mod place;
 mod state;
