@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::faults::FaultPlan;
 
@@ -123,6 +124,8 @@ pub struct Config {
     pub nfs_threads: usize,
     /// The reactor of the NFS threads.
     pub nfs_reactor: reactor::BackendChoice,
+    /// How long a silent client of NFSv4.1 is remembered.
+    pub nfs_lease: Duration,
     /// Maximum items on a page of a management list.
     pub page_items: usize,
     /// Whether `GET /state` of the management listener answers.
@@ -158,6 +161,7 @@ impl Config {
             s3_threads: 1,
             nfs_threads: 1,
             nfs_reactor: reactor::BackendChoice::Auto,
+            nfs_lease: crate::nfs::LEASE,
             page_items: 1000,
             state_endpoint: false,
             seed: 1,

@@ -1,6 +1,6 @@
 //! The simulated array: an in-memory stand-in for a file and object array, on loopback addresses.
 //!
-//! It offers the management REST API of a FlashBlade (both generations), S3 and NFSv3 on several data addresses in
+//! It offers the management REST API of a FlashBlade (both generations), S3, NFSv3 and NFSv4.1 on several data addresses in
 //! several subnets, and simulates faults on request (see [`faults`]). It is for tests, for demonstrations and for
 //! trying the tool without an array; nothing is kept after it stops.
 //!

@@ -139,6 +139,7 @@ impl Array {
             threads: config.nfs_threads,
             reactor: config.nfs_reactor,
             seed: config.seed,
+            lease: config.nfs_lease,
         };
         let nfs = nfs::NfsServer::start(&files, &faults, &endpoints, settings)?;
         let data = config.data.iter().map(|data| endpoint(data, &s3, &nfs)).collect();

@@ -38,6 +38,7 @@ pub(crate) fn state(parts: &Parts) -> Value {
                 "name": name,
                 "destroyed": found.destroyed_ms.is_some(),
                 "nfs_v3": found.v3_enabled,
+                "nfs_v4_1": found.v4_1_enabled,
                 "nfs_rules": found.nfs_rules,
                 "provisioned": found.provisioned,
                 "files": count(|counts| counts.files),

@@ -187,12 +187,14 @@ fn any_servers_export_and_bucket_are_checked_without_an_array() {
     let keys = stage.make_bucket("archive");
     stage.remember();
     let mut check = stage.bare_check();
-    check.args(["--nfs", &stage.nfs_url("projects"), "--s3", &stage.s3_url("archive")]);
+    // Both versions of NFS side by side.
+    let nfs = stage.nfs_url("projects");
+    check.args(["--nfs", &nfs, "--nfs", &format!("{nfs}?version=4.1"), "--s3", &stage.s3_url("archive")]);
     check.args(["--output", "csv", "--verify"]);
     check.env("AWS_ACCESS_KEY_ID", &keys.access).env("AWS_SECRET_ACCESS_KEY", &keys.secret);
     let ended = run_until_measured(&mut check);
     assert_eq!(ended.code, Some(0), "{ended:#?}");
-    assert_eq!(csv_rows(&ended).len(), 2);
+    assert_eq!(csv_rows(&ended).len(), 3);
     assert!(!ended.stdout.contains(&keys.secret) && !ended.stderr.contains(&keys.secret));
     stage.assert_untouched();
 }

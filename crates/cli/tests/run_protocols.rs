@@ -23,10 +23,13 @@ fn nfs_and_s3_are_loaded_in_both_loops_verified_and_left_as_they_were() {
     let text = "
 targets:
   nfs: {url: 'NFS_URL', mount_port: MOUNT_PORT}
+  nfs41: {url: 'NFS_URL', version: '4.1'}
   s3: S3_URL
 workloads:
   files: {target: nfs, ops: {read: 50%, write: 50%}, block_size: 32KiB, files: 2, file_size: 256KiB, queue_depth: 4}
   paced-files: {target: nfs, ops: read, rate: 50/s, files: 2, file_size: 256KiB, queue_depth: 4}
+  files41: {target: nfs41, ops: {read: 50%, write: 50%}, block_size: 32KiB, files: 2, file_size: 256KiB, queue_depth: 4}
+  paced-files41: {target: nfs41, ops: read, rate: 50/s, files: 2, file_size: 256KiB, queue_depth: 4}
   objects: {target: s3, ops: {get: 50%, put: 50%}, objects: 4, object_size: 64KiB, queue_depth: 4}
   paced-objects: {target: s3, ops: get, rate: {poisson: 20/s}, objects: 4, object_size: 64KiB, queue_depth: 4}
 defaults: {verify: true}

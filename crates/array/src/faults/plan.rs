@@ -18,9 +18,13 @@ pub struct FaultPlan {
     pub management: Vec<StepRule>,
     /// Early expiry of management sessions.
     pub session: SessionFault,
-    /// Number of NFS server restarts. A change is a restart: uncommitted writes are lost, and the write verifier
-    /// changes.
+    /// Number of NFS server restarts. A change is a restart: uncommitted writes are lost, the write verifier changes, and
+    /// clients of NFSv4.1 are forgotten.
     pub nfs_restarts: u64,
+    /// A change ends the leases of all clients of NFSv4.1: they, their sessions and what they have open are forgotten.
+    pub nfs_lease_expiries: u64,
+    /// A change ends all sessions of NFSv4.1; their clients stay known.
+    pub nfs_session_losses: u64,
 }
 
 /// A protocol of a data address. `Nfs` covers the portmapper and MOUNT too.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Cookie of `.` in listings.
 pub(super) const SELF_COOKIE: u64 = 1;
 /// Cookie of `..` in listings.
-pub(super) const PARENT_COOKIE: u64 = 2;
+pub(crate) const PARENT_COOKIE: u64 = 2;
 
 /// The entries of a directory, without `.` and `..`.
 #[derive(Debug)]

@@ -8,8 +8,10 @@ mod blocks;
 mod clients;
 mod content;
 mod directory;
+mod export;
 mod names;
 mod node;
+mod opening;
 mod ranges;
 mod slots;
 mod space;
@@ -27,41 +29,13 @@ use wire::nfs3::{FileHandle, Status, Verifier};
 
 pub use access::Caller;
 pub use clients::ClientRange;
+pub(crate) use directory::PARENT_COOKIE;
+pub use export::{Exported, NfsVersion, Options};
 pub use names::{DirectoryEntry, LINK_MAX, Made, NAME_MAX, What};
 pub(crate) use slots::Slot;
 pub use tree::{FILE_SIZE_MAX, NodeCounts, NodeId, ReadDone, Tree, WriteEffect};
 
 use crate::capacity::Capacity;
-
-/// How a file system is exported.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// NFSv3 is enabled; otherwise it is not exported and its handles are stale.
-    pub nfs: bool,
-    /// Read-only over NFS.
-    pub read_only: bool,
-    /// Clients that may mount it; `None` for all.
-    pub allowed: Option<Vec<ClientRange>>,
-    /// Clients that may not mount it.
-    pub denied: Vec<IpAddr>,
-    /// Maximum bytes it may use; `None` for as many as the array has.
-    pub limit_bytes: Option<u64>,
-}
-
-impl Options {
-    /// Whether a client may mount it.
-    pub fn admits(&self, client: IpAddr) -> bool {
-        let allowed =
-            self.allowed.as_ref().is_none_or(|ranges| ranges.iter().any(|range| range.contains(client)));
-        allowed && !self.denied.contains(&client)
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { nfs: true, read_only: false, allowed: None, denied: Vec::new(), limit_bytes: None }
-    }
-}
 
 /// Why a file system could not be created, changed or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,6 +73,11 @@ impl FileSystem {
         self.tree.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Its number, the same as that of its files' handles.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
     /// The handle of a node.
     pub fn handle(&self, node: NodeId) -> FileHandle {
         let mut bytes = [0; HANDLE_BYTES];
@@ -119,11 +98,24 @@ struct Listed {
     destroyed: bool,
 }
 
+impl Listed {
+    fn serves(&self, version: NfsVersion) -> bool {
+        !self.destroyed && self.options.serves(version)
+    }
+}
+
 #[derive(Debug, Default)]
 struct Index {
     by_name: BTreeMap<String, Listed>,
-    /// Those that are accessible: not destroyed, NFS enabled.
-    by_id: BTreeMap<u64, Arc<FileSystem>>,
+    /// Those that are not destroyed.
+    by_id: BTreeMap<u64, Reachable>,
+}
+
+/// A file system that can be found by its handles.
+#[derive(Debug)]
+struct Reachable {
+    system: Arc<FileSystem>,
+    options: Options,
 }
 
 impl Index {
@@ -134,21 +126,13 @@ impl Index {
     /// Updates `by_id` after a change to `name`.
     fn refresh(&mut self, name: &str) {
         let Some(listed) = self.by_name.get(name) else { return };
-        if listed.options.nfs && !listed.destroyed {
-            self.by_id.insert(listed.system.id, Arc::clone(&listed.system));
+        if !listed.destroyed {
+            let (system, options) = (Arc::clone(&listed.system), listed.options.clone());
+            self.by_id.insert(listed.system.id, Reachable { system, options });
         } else {
             self.by_id.remove(&listed.system.id);
         }
     }
-}
-
-/// An export, as listed by MOUNT.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exported {
-    /// Name of the file system; its path is `/` followed by this.
-    pub name: String,
-    /// How it is exported.
-    pub options: Options,
 }
 
 /// All file systems of an array.
@@ -270,33 +254,59 @@ impl Files {
         Ok(SpaceUsage { bytes: tree.space.used(), counts: tree.counts() })
     }
 
-    /// The exported file systems, in order of name.
-    pub fn exports(&self) -> Vec<Exported> {
+    /// The file systems that a version exports, in order of name.
+    pub fn exports(&self, version: NfsVersion) -> Vec<Exported> {
         let index = self.read();
-        let exported = index.by_name.iter().filter(|(_, listed)| listed.options.nfs && !listed.destroyed);
+        let exported = index.by_name.iter().filter(|(_, listed)| listed.serves(version));
         exported
             .map(|(name, listed)| Exported { name: name.clone(), options: listed.options.clone() })
             .collect()
     }
 
     /// An exported file system by its name.
-    pub fn exported(&self, name: &str) -> Option<(Arc<FileSystem>, Options)> {
+    pub fn exported(&self, name: &str, version: NfsVersion) -> Option<(Arc<FileSystem>, Options)> {
         let index = self.read();
-        let listed = index.by_name.get(name).filter(|listed| listed.options.nfs && !listed.destroyed)?;
+        let listed = index.by_name.get(name).filter(|listed| listed.serves(version))?;
         Some((Arc::clone(&listed.system), listed.options.clone()))
     }
 
-    /// The file system and the node of a handle. The node may no longer exist.
+    /// The file system and the node of a handle, for version 3. The node may no longer exist.
     ///
     /// # Errors
     /// `NFS3ERR_BADHANDLE` for one that no array issued, `NFS3ERR_STALE` when the file system is gone.
     pub fn resolve(&self, handle: &FileHandle) -> Result<(Arc<FileSystem>, NodeId), Status> {
+        self.find(handle, |options| if options.nfs_v3 { Ok(()) } else { Err(Status::STALE) })
+    }
+
+    /// The same for version 4.1, which has no MOUNT that would have asked whether the client is admitted.
+    ///
+    /// # Errors
+    /// Those of [`Self::resolve`], and `NFS3ERR_ACCES` for a client that is not admitted.
+    pub fn resolve_for(
+        &self,
+        handle: &FileHandle,
+        client: IpAddr,
+    ) -> Result<(Arc<FileSystem>, NodeId), Status> {
+        self.find(handle, |options| match options {
+            options if !options.nfs_v4_1 => Err(Status::STALE),
+            options if !options.admits(client) => Err(Status::ACCES),
+            _ => Ok(()),
+        })
+    }
+
+    fn find(
+        &self,
+        handle: &FileHandle,
+        admitted: impl FnOnce(&Options) -> Result<(), Status>,
+    ) -> Result<(Arc<FileSystem>, NodeId), Status> {
         let bytes: &[u8; HANDLE_BYTES] = handle.as_bytes().try_into().map_err(|_| Status::BADHANDLE)?;
         let word = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         let id = u64::from(word(0)) << 32 | u64::from(word(4));
         let node = NodeId { index: word(8), generation: word(12) };
-        let system = self.read().by_id.get(&id).map(Arc::clone).ok_or(Status::STALE)?;
-        Ok((system, node))
+        let index = self.read();
+        let Reachable { system, options } = index.by_id.get(&id).ok_or(Status::STALE)?;
+        admitted(options)?;
+        Ok((Arc::clone(system), node))
     }
 
     /// Simulates an array restart: uncommitted data is lost, and the write verifier changes (RFC 1813 section 3.3.21).
@@ -312,6 +322,11 @@ impl Files {
     /// The space shared by the file systems.
     pub fn capacity(&self) -> &Arc<Capacity> {
         &self.capacity
+    }
+
+    /// Differs between arrays: nothing that one of them issued is known to another.
+    pub(crate) fn instance(&self) -> u64 {
+        self.instance
     }
 
     fn verifier(&self) -> Verifier {

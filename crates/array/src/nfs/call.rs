@@ -3,9 +3,10 @@
 use wire::nfs3::{self, Procedure, ReadArgs};
 use wire::rpc::{AcceptStatus, AuthStatus, CallHeader, RPC_VERSION, ReplyBody, ReplyHeader};
 use wire::xdr::{Decode, Reader};
-use wire::{mount, portmap};
+use wire::{mount, nfs4, portmap};
 
 use super::out::READ_HEAD_BYTES;
+use super::v41::{Outline, OutlinedRead};
 use crate::files::Caller;
 
 /// Largest payload of a READ or WRITE, in bytes.
@@ -29,6 +30,8 @@ pub(super) struct Programs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Nfs(Procedure),
+    /// NFS version 4.
+    Compound(Outline),
     Mount(u32),
     Portmap(u32),
 }
@@ -40,6 +43,8 @@ pub(super) struct Call<'a> {
     pub(super) target: Target,
     pub(super) caller: Caller,
     pub(super) arguments: &'a [u8],
+    /// Size of the whole call, in bytes.
+    pub(super) bytes: usize,
 }
 
 /// A record that is not a call to execute.
@@ -62,16 +67,21 @@ impl<'a> Call<'a> {
         if header.rpc_version != RPC_VERSION {
             return Err(body(ReplyBody::RpcMismatch { low: RPC_VERSION, high: RPC_VERSION }));
         }
-        let (program, version) = match header.program {
-            nfs3::PROGRAM if served.nfs => (header.program, nfs3::VERSION),
-            mount::PROGRAM if served.mount => (header.program, mount::VERSION),
-            portmap::PROGRAM if served.portmap => (header.program, portmap::VERSION),
+        let (low, high) = match header.program {
+            nfs3::PROGRAM if served.nfs => (nfs3::VERSION, nfs4::VERSION),
+            mount::PROGRAM if served.mount => (mount::VERSION, mount::VERSION),
+            portmap::PROGRAM if served.portmap => (portmap::VERSION, portmap::VERSION),
             _ => return Err(accepted(AcceptStatus::ProgramUnavailable)),
         };
-        if header.version != version {
-            return Err(accepted(AcceptStatus::ProgramMismatch { low: version, high: version }));
+        if !(low..=high).contains(&header.version) {
+            return Err(accepted(AcceptStatus::ProgramMismatch { low, high }));
         }
-        let target = match program {
+        let target = match header.program {
+            nfs3::PROGRAM if header.version == nfs4::VERSION => match header.procedure {
+                0 => Some(Target::Nfs(Procedure::Null)),
+                nfs4::PROC_COMPOUND => Some(Target::Compound(Outline::of(reader.rest()))),
+                _ => None,
+            },
             nfs3::PROGRAM => Procedure::from_wire(header.procedure).map(Target::Nfs).ok(),
             mount::PROGRAM => {
                 Some(Target::Mount(header.procedure)).filter(|_| header.procedure <= mount::PROC_EXPORT)
@@ -86,12 +96,13 @@ impl<'a> Call<'a> {
         let target = target.ok_or_else(|| accepted(AcceptStatus::ProcedureUnavailable))?;
         let caller = Caller::of(&header.credential)
             .map_err(|_| body(ReplyBody::AuthError(AuthStatus::BadCredential)))?;
-        Ok(Self { xid, target, caller, arguments: reader.rest() })
+        Ok(Self { xid, target, caller, arguments: reader.rest(), bytes: record.len() })
     }
 
     /// Maximum size of the reply in bytes.
     pub(super) fn reply_room(&self) -> usize {
         match self.target {
+            Target::Compound(outline) => outline.reply_room,
             Target::Nfs(Procedure::Read) => READ_HEAD_BYTES + self.read_count() + 3 + REPLY_MAX,
             Target::Nfs(Procedure::Readdir | Procedure::Readdirplus) => LISTING_MAX + REPLY_MAX,
             Target::Nfs(_) => REPLY_MAX,
@@ -101,13 +112,18 @@ impl<'a> Call<'a> {
 
     /// Payload bytes that a READ requests, within the limit; 0 for everything else.
     pub(super) fn read_count(&self) -> usize {
-        self.read_arguments().map_or(0, |arguments| (arguments.count as usize).min(IO_MAX))
+        self.read().map_or(0, |read| read.count)
     }
 
-    /// The arguments of a READ.
-    pub(super) fn read_arguments(&self) -> Option<ReadArgs> {
+    /// The file and the range of a READ.
+    pub(super) fn read(&self) -> Option<OutlinedRead> {
         match self.target {
-            Target::Nfs(Procedure::Read) => ReadArgs::decode(&mut Reader::new(self.arguments)).ok(),
+            Target::Nfs(Procedure::Read) => {
+                let read = ReadArgs::decode(&mut Reader::new(self.arguments)).ok()?;
+                let count = (read.count as usize).min(IO_MAX);
+                Some(OutlinedRead { file: read.file, offset: read.offset, count })
+            }
+            Target::Compound(outline) => outline.read,
             _ => None,
         }
     }
@@ -119,7 +135,36 @@ impl<'a> Call<'a> {
                 let head = nfs3::WriteHead::decode(&mut Reader::new(self.arguments));
                 head.map_or(0, |head| head.data_len as usize).min(self.arguments.len())
             }
+            Target::Compound(outline) => outline.write_bytes,
             _ => 0,
+        }
+    }
+
+    /// Whether it reads data.
+    pub(super) fn is_read(&self) -> bool {
+        match self.target {
+            Target::Nfs(procedure) => procedure == Procedure::Read,
+            Target::Compound(outline) => outline.read.is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether it renames something.
+    pub(super) fn is_rename(&self) -> bool {
+        match self.target {
+            Target::Nfs(procedure) => procedure == Procedure::Rename,
+            Target::Compound(outline) => outline.renames,
+            _ => false,
+        }
+    }
+
+    /// Whether faults strike it. Calls that locate the export are exempt, and so are those that manage clients and sessions:
+    /// they are made once, and faults apply to shares of calls.
+    pub(super) fn may_fail(&self) -> bool {
+        match self.target {
+            Target::Nfs(procedure) => procedure != Procedure::Null,
+            Target::Compound(outline) => !outline.only_prepares,
+            Target::Mount(_) | Target::Portmap(_) => false,
         }
     }
 }

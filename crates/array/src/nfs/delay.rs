@@ -5,11 +5,11 @@
 
 use std::rc::Rc;
 
-use wire::nfs3::{Procedure, Status};
+use wire::nfs3::Status;
 
-use super::call::{Call, Target};
+use super::call::Call;
 use super::connection::Connection;
-use super::service::{self, Execution};
+use super::service::Execution;
 use crate::faults::NfsError;
 use crate::shape::Fate;
 
@@ -35,11 +35,10 @@ impl Connection {
         let arrival_ns = self.reactor.now();
         let shape = &self.port.shape;
         let verdict = shape.judge();
-        let fate = match (verdict.fate, call.target) {
-            (Fate::Stall, _) => return true,
-            (Fate::Serve, Target::Nfs(procedure)) => self.fate_of(procedure),
-            (fate, Target::Nfs(procedure)) if procedure != Procedure::Null => fate,
-            // Calls that locate the export are exempt: they are made once, and faults apply to shares of calls.
+        let fate = match verdict.fate {
+            Fate::Stall => return true,
+            Fate::Serve => self.fate_of(call),
+            fate if call.may_fail() => fate,
             _ => Fate::Serve,
         };
         let writes = call.write_count() as u64;
@@ -60,13 +59,14 @@ impl Connection {
         };
         self.delayed.set(self.delayed.get() + 1);
         let (connection, reactor, port) = (Rc::downgrade(self), self.reactor.clone(), Rc::clone(&self.port));
+        let peer = self.peer;
         self.reactor.spawn(async move {
             reactor.sleep_until(due_ns).await;
             if let What::Call(record) = &what
                 && matches!(fate, Fate::Serve | Fate::Lie)
                 && let Ok(call) = Call::parse(record, port.programs)
             {
-                let payload = port.service.readable(&call);
+                let payload = port.service.readable(&call, peer);
                 reactor.sleep_until(port.shape.outbound(due_ns, payload)).await;
             }
             if let Some(connection) = connection.upgrade() {
@@ -106,34 +106,28 @@ impl Connection {
             What::Call(record) => record,
         };
         let Ok(call) = Call::parse(record, self.port.programs) else { return };
-        let Target::Nfs(procedure) = call.target else {
-            return self.port.service.answer(&call, self.peer, &mut out, Execution::Faithful);
+        let execution = match delayed.fate {
+            Fate::Serve => Execution::Faithful,
+            Fate::Lie => Execution::Unfaithful,
+            Fate::Error => Execution::Failing(self.passing_error()),
+            Fate::Reset => Execution::Unheard,
+            Fate::Stall => return,
         };
-        match delayed.fate {
-            Fate::Serve => self.port.service.answer(&call, self.peer, &mut out, Execution::Faithful),
-            Fate::Lie => self.port.service.answer(&call, self.peer, &mut out, Execution::Unfaithful),
-            Fate::Error => service::fail(call.xid, procedure, self.passing_error(), &mut out),
-            Fate::Reset => {
-                let mark = out.mark();
-                if procedure == Procedure::Read {
-                    self.port.service.answer(&call, self.peer, &mut out, Execution::Faithful);
-                } else {
-                    service::fail(call.xid, procedure, Status::IO, &mut out);
-                }
-                out.halve_from(mark);
-                self.reset.set(true);
-            }
-            Fate::Stall => {}
+        let mark = out.mark();
+        self.port.service.answer(&call, self.peer, &mut out, execution);
+        if delayed.fate == Fate::Reset {
+            out.halve_from(mark);
+            self.reset.set(true);
         }
     }
 
-    /// What the faults of this procedure make of a call that is served.
-    fn fate_of(&self, procedure: Procedure) -> Fate {
+    /// What the faults of its procedure make of a call that is served.
+    fn fate_of(&self, call: &Call<'_>) -> Fate {
         let faults = self.port.shape.faults();
-        let share = match procedure {
-            Procedure::Rename => faults.lost_rename_share,
-            Procedure::Read => faults.stale_read_share,
-            _ => 0.0,
+        let share = match () {
+            () if call.is_rename() => faults.lost_rename_share,
+            () if call.is_read() => faults.stale_read_share,
+            () => 0.0,
         };
         if self.port.shape.strikes(share) { Fate::Lie } else { Fate::Serve }
     }

@@ -8,7 +8,7 @@ use wire::xdr::Encode;
 
 use super::call::{Call, LISTING_MAX};
 use super::out::Out;
-use crate::files::{DirectoryEntry, FileSystem, Files};
+use crate::files::{Caller, DirectoryEntry, FileSystem, Files, NodeId, Tree};
 
 /// Bytes after the last entry: the end of the list and the end-of-directory flag.
 const TAIL: usize = 8;
@@ -16,6 +16,82 @@ const TAIL: usize = 8;
 /// Bytes of names, numbers and cookies of an entry, as counted by READDIRPLUS' `dircount`.
 fn information(entry: &DirectoryEntry<'_>) -> usize {
     24 + entry.name.len().next_multiple_of(4)
+}
+
+/// `dircount`, as a hint: at least one entry is returned, or the client would make no progress.
+pub(super) struct Hint {
+    bytes_left: usize,
+    first: bool,
+}
+
+impl Hint {
+    pub(super) fn new(bytes: usize) -> Self {
+        Self { bytes_left: bytes, first: true }
+    }
+
+    /// Whether an entry with so many bytes still belongs to the reply.
+    pub(super) fn admits(&mut self, bytes: usize) -> bool {
+        let admitted = std::mem::take(&mut self.first) || bytes <= self.bytes_left;
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        admitted
+    }
+}
+
+/// The entries of a reply that may not exceed a length.
+pub(super) struct ListedPart {
+    bound: usize,
+    shown: bool,
+}
+
+impl ListedPart {
+    /// With at most so many bytes of the message, the end of the list included.
+    pub(super) fn new(bound: usize) -> Self {
+        Self { bound, shown: false }
+    }
+
+    /// Appends an entry, if `put` wants that and it fits.
+    pub(super) fn put(&mut self, to: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
+        let mark = to.len();
+        if !put(to) {
+            return false;
+        }
+        if to.len() + TAIL > self.bound {
+            to.truncate(mark);
+            return false;
+        }
+        self.shown = true;
+        true
+    }
+
+    /// Appends the end of the list.
+    ///
+    /// # Errors
+    /// `NFS3ERR_TOOSMALL` when there are entries, and not one of them fits.
+    pub(super) fn end(self, to: &mut Vec<u8>, eof: bool) -> Result<(), Status> {
+        if !self.shown && !eof {
+            return Err(Status::TOOSMALL);
+        }
+        put_dir_end(to, eof);
+        Ok(())
+    }
+}
+
+/// Appends the entries of a directory after a cookie that `put` encodes, until it has enough or they would exceed `bound`.
+///
+/// # Errors
+/// Those of the listing, and [`ListedPart::end`]'s.
+pub(super) fn put_entries(
+    tree: &Tree,
+    node: NodeId,
+    caller: &Caller,
+    (cookie, verifier): (u64, Verifier),
+    bound: usize,
+    to: &mut Vec<u8>,
+    mut put: impl FnMut(&DirectoryEntry<'_>, &mut Vec<u8>) -> bool,
+) -> Result<(), Status> {
+    let mut part = ListedPart::new(bound);
+    let eof = tree.list(node, caller, cookie, verifier, |entry| part.put(to, |to| put(entry, to)))?;
+    part.end(to, eof)
 }
 
 /// Executes READDIR.
@@ -31,15 +107,11 @@ pub(super) fn readdir(files: &Files, call: &Call<'_>, args: &ReaddirArgs, out: &
 /// Executes READDIRPLUS.
 pub(super) fn readdirplus(files: &Files, call: &Call<'_>, args: &ReaddirplusArgs, out: &mut Out) {
     let room = (args.max_count as usize).min(LISTING_MAX);
-    let mut information_left = args.dir_count as usize;
-    let mut first = true;
+    let mut hint = Hint::new(args.dir_count as usize);
     list(files, call, &args.directory, (args.cookie, args.verifier), room, out, |system, entry, bytes| {
-        // `dircount` is a hint: at least one entry is returned, or the client would make no progress.
-        if !first && information(entry) > information_left {
+        if !hint.admits(information(entry)) {
             return false;
         }
-        first = false;
-        information_left = information_left.saturating_sub(information(entry));
         put_dir_entry(
             bytes,
             &ReaddirplusEntry {
@@ -59,7 +131,7 @@ fn list(
     files: &Files,
     call: &Call<'_>,
     directory: &wire::nfs3::FileHandle,
-    (cookie, verifier): (u64, Verifier),
+    from: (u64, Verifier),
     room: usize,
     out: &mut Out,
     mut put: impl FnMut(&FileSystem, &DirectoryEntry<'_>, &mut Vec<u8>) -> bool,
@@ -76,27 +148,8 @@ fn list(
         let bound = bytes.len() + room;
         tree.attributes(node).ok().encode(bytes);
         tree.listing_verifier(node).encode(bytes);
-        let mut shown = 0;
-        let listed = tree.list(node, &call.caller, cookie, verifier, |entry| {
-            let mark = bytes.len();
-            if !put(&system, entry, bytes) {
-                return false;
-            }
-            if bytes.len() + TAIL > bound {
-                bytes.truncate(mark);
-                return false;
-            }
-            shown += 1;
-            true
-        });
-        let failed = match listed {
-            Ok(eof) if shown > 0 || eof => {
-                put_dir_end(bytes, eof);
-                return;
-            }
-            Ok(_) => Status::TOOSMALL,
-            Err(status) => status,
-        };
+        let put = |entry: &DirectoryEntry<'_>, bytes: &mut Vec<u8>| put(&system, entry, bytes);
+        let Err(failed) = put_entries(&tree, node, &call.caller, from, bound, bytes, put) else { return };
         bytes.truncate(start);
         let outcome: ProcedureResult<(), Option<Attributes>> =
             Err(NfsFailure { status: failed, detail: tree.attributes(node).ok() });

@@ -1,4 +1,4 @@
-//! The array's NFS side: NFSv3, MOUNT and a portmapper on every data address, on our own reactor and codecs.
+//! The array's NFS side: NFSv3, NFSv4.1, MOUNT and a portmapper on every data address, on our own reactor and codecs.
 //!
 //! Each server thread has a reactor of its own and serves whole addresses: address number `i` belongs to thread `i`
 //! modulo the number of threads. All share the file systems ([`crate::files`]).
@@ -12,16 +12,19 @@ mod listing;
 mod mountd;
 mod mounts;
 mod out;
+mod parts;
 mod portmapper;
 mod procedures;
 mod service;
 mod thread;
+mod v41;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::faults::FaultHandle;
 use crate::files::Files;
@@ -48,11 +51,16 @@ pub struct NfsServerSettings {
     pub reactor: reactor::BackendChoice,
     /// Seed of the random draws of faults.
     pub seed: u64,
+    /// How long a silent client of version 4.1 is remembered.
+    pub lease: Duration,
 }
+
+/// How long a silent client of NFSv4.1 is remembered, unless something else is configured.
+pub const LEASE: Duration = Duration::from_secs(90);
 
 impl Default for NfsServerSettings {
     fn default() -> Self {
-        Self { threads: 1, reactor: reactor::BackendChoice::Auto, seed: 1 }
+        Self { threads: 1, reactor: reactor::BackendChoice::Auto, seed: 1, lease: LEASE }
     }
 }
 
@@ -94,6 +102,7 @@ impl NfsServer {
         settings: NfsServerSettings,
     ) -> Result<Self, ServerError> {
         let mounts = Arc::default();
+        let clients = Arc::new(v41::State::new(files.instance(), settings.lease));
         let mut server = Self {
             endpoints: endpoints.to_vec(),
             stop: Arc::new(AtomicBool::new(false)),
@@ -107,6 +116,7 @@ impl NfsServer {
                 files: Arc::clone(files),
                 faults: faults.clone(),
                 mounts: Arc::clone(&mounts),
+                clients: Arc::clone(&clients),
                 endpoints: endpoints.iter().copied().skip(number).step_by(threads).collect(),
                 settings,
                 first: number == 0,

@@ -13,9 +13,9 @@ pub(super) const READ_HEAD_BYTES: usize = 132;
 
 /// A buffer that collects replies.
 pub(super) struct Out {
-    buffer: Buffer,
-    filled: usize,
-    scratch: Vec<u8>,
+    pub(super) buffer: Buffer,
+    pub(super) filled: usize,
+    pub(super) scratch: Vec<u8>,
 }
 
 /// Initial buffer size; replaced by a larger one when a reply needs it.

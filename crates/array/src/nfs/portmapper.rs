@@ -2,7 +2,7 @@
 
 use wire::portmap::{self, Dump, Mapping, PROTOCOL_TCP};
 use wire::xdr::{DecodeError, Encode};
-use wire::{mount, nfs3};
+use wire::{mount, nfs3, nfs4};
 
 use super::call::Call;
 use super::out::Out;
@@ -30,12 +30,13 @@ pub(super) fn answer(
     Ok(())
 }
 
-fn mappings(ports: &Ports) -> [Mapping; 3] {
+fn mappings(ports: &Ports) -> [Mapping; 4] {
     let tcp =
         |program, version, port| Mapping { program, version, protocol: PROTOCOL_TCP, port: u32::from(port) };
     [
         tcp(portmap::PROGRAM, portmap::VERSION, ports.portmap),
         tcp(mount::PROGRAM, mount::VERSION, ports.mount),
         tcp(nfs3::PROGRAM, nfs3::VERSION, ports.nfs),
+        tcp(nfs4::PROGRAM, nfs4::VERSION, ports.nfs),
     ]
 }

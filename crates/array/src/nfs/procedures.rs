@@ -14,7 +14,7 @@ use super::call::{Call, IO_MAX, LISTING_MAX};
 use super::listing;
 use super::out::Out;
 use super::service::{Execution, arguments};
-use crate::files::{FILE_SIZE_MAX, FileSystem, Files, LINK_MAX, Made, NAME_MAX, NodeId, What};
+use crate::files::{FILE_SIZE_MAX, FileSystem, Files, LINK_MAX, Made, NAME_MAX, NodeId, Tree, What};
 
 /// File slots reported by FSSTAT; there is no real limit.
 const FILE_SLOTS: u64 = 1 << 32;
@@ -229,18 +229,23 @@ fn link(files: &Files, call: &Call<'_>, args: &LinkArgs<'_>) -> Result<LinkWcc, 
     Ok(LinkWcc { attributes: Some(made.attributes), directory: made.directory })
 }
 
+/// The file slots of a file system, and how many are free.
+pub(super) fn file_slots(tree: &Tree) -> (u64, u64) {
+    let counts = tree.counts();
+    (FILE_SLOTS, FILE_SLOTS.saturating_sub(counts.files + counts.directories + counts.others))
+}
+
 fn fsstat(files: &Files, root: &FileHandle) -> Result<FsstatOk, Status> {
     let (system, node) = files.resolve(root)?;
     let tree = system.lock();
     let (total_bytes, free_bytes) = tree.total_and_free_bytes();
-    let counts = tree.counts();
-    let free_files = FILE_SLOTS.saturating_sub(counts.files + counts.directories + counts.others);
+    let (total_files, free_files) = file_slots(&tree);
     Ok(FsstatOk {
         attributes: Some(tree.attributes(node)?),
         total_bytes,
         free_bytes,
         available_bytes: free_bytes,
-        total_files: FILE_SLOTS,
+        total_files,
         free_files,
         available_files: free_files,
         invariant_seconds: 0,

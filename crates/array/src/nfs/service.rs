@@ -10,7 +10,7 @@ use wire::xdr::{self, DecodeError};
 use super::call::{Call, Target};
 use super::mounts::MountList;
 use super::out::Out;
-use super::{mountd, portmapper, procedures};
+use super::{mountd, portmapper, procedures, v41};
 use crate::files::Files;
 
 /// The ports of one data address.
@@ -30,6 +30,10 @@ pub(super) enum Execution {
     KeepingOld,
     /// A RENAME is acknowledged, but not done; a READ returns what the file held before its last WRITE.
     Unfaithful,
+    /// It has no effect, and fails with this.
+    Failing(Status),
+    /// The reply will be cut off, so the call has no effect.
+    Unheard,
 }
 
 /// Answers the calls to one data address.
@@ -39,13 +43,20 @@ pub(super) struct Service {
     pub(super) ports: Ports,
     /// Who mounted what; shared by all addresses.
     pub(super) mounts: Arc<Mutex<MountList>>,
+    /// The clients of version 4.1; shared by all addresses.
+    pub(super) clients: Arc<v41::State>,
 }
 
 impl Service {
     /// Executes a call and appends its reply, for which there must be space ([`Call::reply_room`]).
     pub(super) fn answer(&self, call: &Call<'_>, peer: IpAddr, out: &mut Out, execution: Execution) {
         let done = match call.target {
-            Target::Nfs(procedure) => procedures::answer(&self.files, call, procedure, out, execution),
+            Target::Compound(_) => v41::answer(self, call, peer, out, execution),
+            Target::Nfs(procedure) => match execution {
+                Execution::Failing(status) => return fail(call.xid, procedure, status, out),
+                Execution::Unheard if !call.is_read() => return fail(call.xid, procedure, Status::IO, out),
+                _ => procedures::answer(&self.files, call, procedure, out, execution),
+            },
             Target::Mount(procedure) => {
                 let mut mounts = self.mounts.lock().unwrap_or_else(PoisonError::into_inner);
                 mountd::answer(&self.files, &mut mounts, call, procedure, peer, out)
@@ -63,16 +74,20 @@ impl Service {
     }
 
     /// Payload bytes that a READ would return now; 0 for everything else.
-    pub(super) fn readable(&self, call: &Call<'_>) -> u64 {
-        let Some(arguments) = call.read_arguments() else { return 0 };
-        let Ok((system, node)) = self.files.resolve(&arguments.file) else { return 0 };
+    pub(super) fn readable(&self, call: &Call<'_>, peer: IpAddr) -> u64 {
+        let Some(read) = call.read() else { return 0 };
+        let found = match call.target {
+            Target::Compound(_) => self.files.resolve_for(&read.file, peer),
+            _ => self.files.resolve(&read.file),
+        };
+        let Ok((system, node)) = found else { return 0 };
         let size = system.lock().attributes(node).map_or(0, |attributes| attributes.size);
-        size.saturating_sub(arguments.offset).min(call.read_count() as u64)
+        size.saturating_sub(read.offset).min(read.count as u64)
     }
 }
 
 /// Appends the failure of an NFS procedure, in that procedure's form.
-pub(super) fn fail(xid: u32, procedure: Procedure, status: Status, out: &mut Out) {
+fn fail(xid: u32, procedure: Procedure, status: Status, out: &mut Out) {
     use Procedure as P;
     use wire::nfs3::{LinkWcc, RenameWcc, WccData};
     let error: Result<(), Status> = Err(status);

@@ -14,13 +14,16 @@ use super::connection::Port;
 use super::listeners::Doorway;
 use super::mounts::MountList;
 use super::service::{Ports, Service};
-use super::{NfsEndpoint, NfsServerSettings, ServerError};
+use super::{NfsEndpoint, NfsServerSettings, ServerError, v41};
 use crate::faults::{DataProtocol, FaultHandle};
 use crate::files::Files;
 use crate::shape::TrafficShape;
 
 /// How often a thread checks whether to stop or the faults have changed.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// How often the clients of version 4.1 whose lease has ended are forgotten.
+const EXPIRE_EVERY: Duration = Duration::from_secs(1);
 
 /// How many times, a millisecond apart, a thread checks its doorways before it reports that it has started.
 const FIRST_LOOKS: u32 = 1000;
@@ -30,6 +33,7 @@ pub(super) struct Duty {
     pub(super) files: Arc<Files>,
     pub(super) faults: FaultHandle,
     pub(super) mounts: Arc<Mutex<MountList>>,
+    pub(super) clients: Arc<v41::State>,
     pub(super) endpoints: Vec<NfsEndpoint>,
     pub(super) settings: NfsServerSettings,
     /// The one thread that does the work needed only once.
@@ -76,20 +80,54 @@ async fn watch(
     mut generation: u64,
     settled: &mut bool,
 ) {
-    let mut restarts = duty.faults.plan().nfs_restarts;
+    let mut before = Counted::of(duty);
+    let mut expired_ns = clock::now_ns();
     while !duty.stop.load(Ordering::Acquire) {
         duty.cpu_ns.store(clock::cpu_thread_ns(), Ordering::Relaxed);
         let now = duty.faults.generation();
         if now != generation || !*settled {
             generation = now;
             *settled = settle_all(reactor, doorways);
-            let wanted = duty.faults.plan().nfs_restarts;
-            if duty.first && wanted != restarts {
-                duty.files.restart();
+            let wanted = Counted::of(duty);
+            if duty.first {
+                wanted.apply(before, duty);
             }
-            restarts = wanted;
+            before = wanted;
+        }
+        let now_ns = clock::now_ns();
+        if duty.first && now_ns - expired_ns > EXPIRE_EVERY.as_nanos() as u64 {
+            expired_ns = now_ns;
+            duty.clients.expire(now_ns);
         }
         reactor.sleep(LOOK_EVERY).await;
+    }
+}
+
+/// The faults that happen whenever their number changes.
+#[derive(Clone, Copy)]
+struct Counted {
+    restarts: u64,
+    lease_expiries: u64,
+    session_losses: u64,
+}
+
+impl Counted {
+    fn of(duty: &Duty) -> Self {
+        let plan = duty.faults.plan();
+        let (restarts, session_losses) = (plan.nfs_restarts, plan.nfs_session_losses);
+        Self { restarts, lease_expiries: plan.nfs_lease_expiries, session_losses }
+    }
+
+    fn apply(self, before: Self, duty: &Duty) {
+        if self.restarts != before.restarts {
+            duty.files.restart();
+        }
+        if self.restarts != before.restarts || self.lease_expiries != before.lease_expiries {
+            duty.clients.forget_all();
+        }
+        if self.session_losses != before.session_losses {
+            duty.clients.end_sessions();
+        }
     }
 }
 
@@ -133,8 +171,12 @@ fn open(
     endpoint.mount_port = mount.as_ref().unwrap_or(&nfs).local_addr().port();
     endpoint.portmap_port = portmap.local_addr().port();
     let ports = Ports { nfs: endpoint.nfs_port, mount: endpoint.mount_port, portmap: endpoint.portmap_port };
-    let service =
-        Arc::new(Service { files: Arc::clone(&duty.files), ports, mounts: Arc::clone(&duty.mounts) });
+    let service = Arc::new(Service {
+        files: Arc::clone(&duty.files),
+        ports,
+        mounts: Arc::clone(&duty.mounts),
+        clients: Arc::clone(&duty.clients),
+    });
     let mut add = |listener: Listener, programs| {
         let port = Rc::new(Port { service: Arc::clone(&service), shape: Arc::clone(&shape), programs });
         doorways.push(Doorway::new(reactor, listener, port));

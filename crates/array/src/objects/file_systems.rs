@@ -56,7 +56,8 @@ impl FileSystem {
         let rules =
             Rules::parse(&self.nfs_rules).map_err(|error| ApiRefusal::new(name, error.to_string()))?;
         Ok(Options {
-            nfs: self.v3_enabled,
+            nfs_v3: self.v3_enabled,
+            nfs_v4_1: self.v4_1_enabled,
             read_only: !self.writable || rules.read_only,
             allowed: rules.allowed,
             limit_bytes: (self.hard_limit && self.provisioned > 0).then_some(self.provisioned),

@@ -46,7 +46,12 @@ impl Objects {
         buckets: &[String],
     ) -> Result<Option<S3Key>, ApiRefusal> {
         for name in exports {
-            let change = FileSystemChange { v3_enabled: Some(true), ..FileSystemChange::default() };
+            let enabled = Some(true);
+            let change = FileSystemChange {
+                v3_enabled: enabled,
+                v4_1_enabled: enabled,
+                ..FileSystemChange::default()
+            };
             self.create_file_system(name, &NewFileSystem { change, ..NewFileSystem::default() })?;
         }
         if buckets.is_empty() {

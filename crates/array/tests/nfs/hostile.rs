@@ -45,7 +45,7 @@ fn corpus(client: &mut Client, root: FileHandle) -> Vec<Vec<u8>> {
 }
 
 /// Bytes encoded unchanged.
-struct Bytes(Vec<u8>);
+pub struct Bytes(pub Vec<u8>);
 
 impl Encode for Bytes {
     fn encode(&self, out: &mut Vec<u8>) {
@@ -53,7 +53,7 @@ impl Encode for Bytes {
     }
 }
 
-fn mutate(random: &mut fastrand::Rng, record: &[u8]) -> Vec<u8> {
+pub fn mutate(random: &mut fastrand::Rng, record: &[u8]) -> Vec<u8> {
     let mut bytes = record.to_vec();
     for _ in 0..random.usize(1..4) {
         let at = random.usize(0..bytes.len().max(1));

@@ -9,3 +9,7 @@ mod mounting;
 mod names;
 mod reading;
 mod records;
+mod v41;
+mod v41_client;
+mod v41_hostile;
+mod v41_replies;

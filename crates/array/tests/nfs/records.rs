@@ -129,7 +129,7 @@ fn unknown_programs_versions_and_procedures_are_refused() {
             status(client.reply().1)
         };
         assert_eq!(refused(999, 1, 0), AcceptStatus::ProgramUnavailable);
-        assert_eq!(refused(nfs3::PROGRAM, 4, 0), AcceptStatus::ProgramMismatch { low: 3, high: 3 });
+        assert_eq!(refused(nfs3::PROGRAM, 5, 0), AcceptStatus::ProgramMismatch { low: 3, high: 4 });
         assert_eq!(refused(nfs3::PROGRAM, 3, 22), AcceptStatus::ProcedureUnavailable);
         assert_eq!(refused(wire::mount::PROGRAM, 3, 6), AcceptStatus::ProcedureUnavailable);
         let mut out = Vec::new();

@@ -21,6 +21,8 @@ pub fn print(array: &Array, has: &Contents<'_>) -> io::Result<()> {
         .exports
         .first()
         .map(|export| format!("'nfs://{}/{export}?mount_port={}'", at(data.nfs_port), data.mount_port));
+    let nfs41 =
+        has.exports.first().map(|export| format!("'nfs://{}/{export}?version=4.1'", at(data.nfs_port)));
     let s3 =
         has.buckets.first().map(|bucket| format!("'s3://{bucket}?endpoint=http://{}'", at(data.s3_port)));
     writeln!(out, "\nTry, in another terminal:\n")?;
@@ -28,7 +30,7 @@ pub fn print(array: &Array, has: &Contents<'_>) -> io::Result<()> {
         writeln!(out, "export AWS_SHARED_CREDENTIALS_FILE={}", keys.path().display())?;
     }
     let short = "--queue-depth 16 --warm-up 1s --for 5s";
-    if let Some(url) = &nfs {
+    for url in [&nfs, &nfs41].into_iter().flatten() {
         writeln!(out, "manometer run {url} --read --block-size 64KiB --file-size 64MiB {short}")?;
     }
     if let Some(url) = &s3 {

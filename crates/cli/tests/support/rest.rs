@@ -16,7 +16,8 @@ pub struct Keys {
 impl Stage {
     /// Creates a file system with these export rules.
     pub fn make_file_system(&self, name: &str, rules: &str) {
-        let body = json!({ "nfs": { "v3_enabled": true, "rules": rules } });
+        let nfs = json!({ "v3_enabled": true, "v4_1_enabled": true, "rules": rules });
+        let body = json!({ "nfs": nfs });
         self.post(&format!("file-systems?names={name}"), &body);
     }
 

@@ -3,16 +3,18 @@
 use super::directory::{Create4Args, Create4Ok, ReadDirArgs, ReadDirOk, Rename4Args, RenameOk};
 use super::file::{Access4Ok, Commit4Args, Read4Args, Read4Ok, SetAttrArgs, Write4Args, Write4Ok};
 use super::open::{CloseArgs, OpenArgs, OpenOk};
+use super::security::{Flavors, SecurityOf};
 use super::session::{
     BindArgs, BindOk, CreateSessionArgs, CreateSessionOk, ExchangeIdArgs, ExchangeIdOk, SequenceArgs,
     SequenceOk,
 };
+use super::states::{StateIds, StateStatuses};
 use super::types::{Bitmap, ChangeInfo, Handle, SessionId, StateId, Tag};
 use super::{Fattr, Nfs4Status, Operation};
 use crate::nfs3::{Name, Path, Verifier};
 use crate::xdr::{Decode, DecodeError, Encode, Reader, xdr_struct};
 
-/// Most operations accepted in one COMPOUND.
+/// Most operations accepted in one reply, and most that our server executes for one call.
 pub const OPERATIONS_MAX: u32 = 64;
 
 /// The head of a call; its operations ([`OpArgument`]) follow.
@@ -22,7 +24,7 @@ pub struct CallHead<'a> {
     pub tag: Tag<'a>,
     /// [`super::MINOR_VERSION`].
     pub minor_version: u32,
-    /// Number of operations.
+    /// Number of operations. Any number is decoded: how many are too many is for the session to say.
     pub count: u32,
 }
 
@@ -37,7 +39,7 @@ pub struct ReplyHead<'a> {
     pub count: u32,
 }
 
-/// Reads the number of operations.
+/// Reads the number of outcomes.
 #[inline]
 fn count(from: &mut Reader<'_>) -> Result<u32, DecodeError> {
     Ok(from.length("COMPOUND", OPERATIONS_MAX as usize)? as u32)
@@ -54,7 +56,7 @@ impl Encode for CallHead<'_> {
 
 impl<'a> Decode<'a> for CallHead<'a> {
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        Ok(Self { tag: Tag::decode(from)?, minor_version: from.u32()?, count: count(from)? })
+        Ok(Self { tag: Tag::decode(from)?, minor_version: from.u32()?, count: from.u32()? })
     }
 }
 
@@ -153,8 +155,10 @@ operations! {
     GetFh: () => Result<Handle, Nfs4Status>,
     Link: Name<'a> => Result<ChangeInfo, Nfs4Status>,
     Lookup: Name<'a> => Result<(), Nfs4Status>,
+    LookupParent: () => Result<(), Nfs4Status>,
     Open: OpenArgs<'a> => Result<OpenOk<'a>, Nfs4Status>,
     PutFh: Handle => Result<(), Nfs4Status>,
+    PutPublicFh: () => Result<(), Nfs4Status>,
     PutRootFh: () => Result<(), Nfs4Status>,
     Read: Read4Args => Result<Read4Ok<'a>, Nfs4Status>,
     ReadDir: ReadDirArgs => Result<ReadDirOk<'a>, Nfs4Status>,
@@ -163,13 +167,17 @@ operations! {
     Rename: Rename4Args<'a> => Result<RenameOk, Nfs4Status>,
     RestoreFh: () => Result<(), Nfs4Status>,
     SaveFh: () => Result<(), Nfs4Status>,
+    SecInfo: Name<'a> => Result<Flavors, Nfs4Status>,
     SetAttr: SetAttrArgs<'a> => SetAttrResult,
     Write: Write4Args<'a> => Result<Write4Ok, Nfs4Status>,
     BindConnToSession: BindArgs => Result<BindOk, Nfs4Status>,
     ExchangeId: ExchangeIdArgs<'a> => Result<ExchangeIdOk<'a>, Nfs4Status>,
-    CreateSession: CreateSessionArgs => Result<CreateSessionOk, Nfs4Status>,
+    CreateSession: CreateSessionArgs<'a> => Result<CreateSessionOk, Nfs4Status>,
     DestroySession: SessionId => Result<(), Nfs4Status>,
+    FreeStateId: StateId => Result<(), Nfs4Status>,
+    SecInfoNoName: SecurityOf => Result<Flavors, Nfs4Status>,
     Sequence: SequenceArgs => Result<SequenceOk, Nfs4Status>,
+    TestStateId: StateIds<'a> => Result<StateStatuses<'a>, Nfs4Status>,
     DestroyClientId: u64 => Result<(), Nfs4Status>,
     ReclaimComplete: bool => Result<(), Nfs4Status>,
     Illegal: () => Result<(), Nfs4Status>,

@@ -2,7 +2,7 @@
 
 use super::attributes::Fattr;
 use super::types::{Bitmap, ChangeInfo};
-use crate::nfs3::{Name, Path, Verifier};
+use crate::nfs3::{Device, Name, Path, Verifier};
 use crate::xdr::{Decode, DecodeError, Encode, Reader, put_list, read_list, xdr_struct};
 
 /// Maximum number of entries accepted per reply.
@@ -13,14 +13,32 @@ const ENTRIES_LIMIT: usize = 65_536;
 pub enum CreateWhat<'a> {
     /// A directory.
     Directory,
+    /// A block device.
+    Block(Device),
+    /// A character device.
+    Character(Device),
     /// A symbolic link to this path.
     Symlink(Path<'a>),
+    /// A socket.
+    Socket,
+    /// A named pipe.
+    Fifo,
 }
 
 impl Encode for CreateWhat<'_> {
     fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Directory => 2u32.encode(out),
+            Self::Block(device) => {
+                3u32.encode(out);
+                device.encode(out);
+            }
+            Self::Character(device) => {
+                4u32.encode(out);
+                device.encode(out);
+            }
+            Self::Socket => 6u32.encode(out),
+            Self::Fifo => 7u32.encode(out),
             Self::Symlink(target) => {
                 5u32.encode(out);
                 target.encode(out);
@@ -33,6 +51,10 @@ impl<'a> Decode<'a> for CreateWhat<'a> {
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
         match from.u32()? {
             2 => Ok(Self::Directory),
+            3 => Ok(Self::Block(Device::decode(from)?)),
+            4 => Ok(Self::Character(Device::decode(from)?)),
+            6 => Ok(Self::Socket),
+            7 => Ok(Self::Fifo),
             5 => Ok(Self::Symlink(Path::decode(from)?)),
             value => Err(DecodeError::BadDiscriminant { what: "createtype4", value }),
         }

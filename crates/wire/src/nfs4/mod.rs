@@ -5,17 +5,21 @@
 //! [`OpOutcome`] per executed operation. READ and WRITE also come in two parts ([`Read4Head`], [`Write4Head`]), so that
 //! payloads stream past without being stored.
 
+mod attribute_numbers;
 mod attributes;
 mod compound;
 mod directory;
 mod file;
 mod open;
 mod operation;
+mod security;
 mod session;
+mod states;
 mod status;
 mod types;
 
-pub use attributes::{Attribute, Attributes4, Fattr};
+pub use attribute_numbers::Attribute;
+pub use attributes::{Attributes4, Fattr, ServedAttributes, SetAttributes4, SetTime4};
 pub use compound::{CallHead, OPERATIONS_MAX, OpArgument, OpOutcome, ReplyHead, SetAttrResult};
 pub use directory::{
     Create4Args, Create4Ok, CreateWhat, Entry, ReadDirArgs, ReadDirOk, Rename4Args, RenameOk,
@@ -25,10 +29,12 @@ pub use file::{
 };
 pub use open::{Ace, Claim, CloseArgs, Delegation, OpenArgs, OpenCreate, OpenHow, OpenOk, SpaceLimit};
 pub use operation::Operation;
+pub use security::{Flavors, SecurityOf};
 pub use session::{
-    BindArgs, BindOk, ChannelAttributes, CreateSessionArgs, CreateSessionOk, ExchangeIdArgs, ExchangeIdOk,
-    Implementation, NoCallbackSecurity, Protection, SequenceArgs, SequenceOk, ServerOwner,
+    BindArgs, BindOk, CallbackSecurity, ChannelAttributes, CreateSessionArgs, CreateSessionOk,
+    ExchangeIdArgs, ExchangeIdOk, Implementation, Protection, SequenceArgs, SequenceOk, ServerOwner,
 };
+pub use states::{STATES_MAX, StateIds, StateStatuses};
 pub use status::Nfs4Status;
 pub use types::{
     Bitmap, ChangeInfo, ClientOwner, Handle, Owner, ServerLabel, SessionId, StateId, Tag, Time4,

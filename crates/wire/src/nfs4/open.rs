@@ -31,6 +31,8 @@ impl OpenArgs<'_> {
     pub const READ: u32 = 1;
     /// `OPEN4_SHARE_ACCESS_WRITE`.
     pub const WRITE: u32 = 2;
+    /// The bits that say what is opened, or denied to others: the rest are wishes about delegations.
+    pub const SHARES: u32 = 3;
     /// `OPEN4_SHARE_ACCESS_WANT_NO_DELEG`: no delegation.
     pub const NO_DELEGATION: u32 = 0x0400;
 }

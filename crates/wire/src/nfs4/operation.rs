@@ -28,8 +28,10 @@ operations! {
     GetFh = 10, "GETFH";
     Link = 11, "LINK";
     Lookup = 15, "LOOKUP";
+    LookupParent = 16, "LOOKUPP";
     Open = 18, "OPEN";
     PutFh = 22, "PUTFH";
+    PutPublicFh = 23, "PUTPUBFH";
     PutRootFh = 24, "PUTROOTFH";
     Read = 25, "READ";
     ReadDir = 26, "READDIR";
@@ -38,14 +40,23 @@ operations! {
     Rename = 29, "RENAME";
     RestoreFh = 31, "RESTOREFH";
     SaveFh = 32, "SAVEFH";
+    SecInfo = 33, "SECINFO";
     SetAttr = 34, "SETATTR";
     Write = 38, "WRITE";
     BindConnToSession = 41, "BIND_CONN_TO_SESSION";
     ExchangeId = 42, "EXCHANGE_ID";
     CreateSession = 43, "CREATE_SESSION";
     DestroySession = 44, "DESTROY_SESSION";
+    FreeStateId = 45, "FREE_STATEID";
+    SecInfoNoName = 52, "SECINFO_NO_NAME";
     Sequence = 53, "SEQUENCE";
+    TestStateId = 55, "TEST_STATEID";
     DestroyClientId = 57, "DESTROY_CLIENTID";
     ReclaimComplete = 58, "RECLAIM_COMPLETE";
     Illegal = 10_044, "ILLEGAL";
+}
+
+impl Operation {
+    /// The numbers that the RFC gives to operations, supported here or not.
+    pub const DEFINED: std::ops::RangeInclusive<u32> = 3..=58;
 }

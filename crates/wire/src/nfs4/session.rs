@@ -1,6 +1,7 @@
 //! Clients and sessions (RFC 8881 sections 18.34 to 18.37, 18.46, 18.50 and 18.51).
 
 use super::types::{ClientOwner, Owner, ServerLabel, SessionId, Time4};
+use crate::rpc::{AUTH_NONE, AUTH_SYS, AuthSys};
 use crate::xdr::{Decode, DecodeError, Encode, Reader, xdr_enum, xdr_struct};
 
 xdr_enum! {
@@ -44,6 +45,12 @@ xdr_struct! {
 impl ExchangeIdArgs<'_> {
     /// `EXCHGID4_FLAG_USE_NON_PNFS`: the server is used as one without pNFS.
     pub const NOT_PNFS: u32 = 0x0001_0000;
+    /// `EXCHGID4_FLAG_UPD_CONFIRMED_REC_A`: the client is known already, and only its description changes.
+    pub const UPDATE: u32 = 0x4000_0000;
+    /// `EXCHGID4_FLAG_CONFIRMED_R`, in results: the client is known already.
+    pub const CONFIRMED: u32 = 0x8000_0000;
+    /// `EXCHGID4_FLAG_MASK_A`: the bits that calls may have.
+    pub const ALLOWED: u32 = 0x4007_0103;
 }
 
 xdr_struct! {
@@ -99,25 +106,44 @@ xdr_struct! {
     }
 }
 
-/// The credentials that callbacks would have: one of flavor `AUTH_NONE`, for clients without a back channel.
+/// The credentials of callbacks (`callback_sec_parms4`): exactly one, as clients send it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoCallbackSecurity;
+pub enum CallbackSecurity<'a> {
+    /// `AUTH_NONE`; also of clients without a back channel.
+    None,
+    /// `AUTH_SYS`.
+    Sys(AuthSys<'a>),
+}
 
-impl Encode for NoCallbackSecurity {
+impl Encode for CallbackSecurity<'_> {
     fn encode(&self, out: &mut Vec<u8>) {
         1u32.encode(out);
-        crate::rpc::AUTH_NONE.encode(out);
+        match self {
+            Self::None => AUTH_NONE.encode(out),
+            Self::Sys(credential) => {
+                AUTH_SYS.encode(out);
+                credential.encode(out);
+            }
+        }
     }
 }
 
-impl Decode<'_> for NoCallbackSecurity {
-    fn decode(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        match (from.u32()?, from.u32()?) {
-            (1, crate::rpc::AUTH_NONE) => Ok(Self),
-            (1, value) => Err(DecodeError::BadDiscriminant { what: "callback security", value }),
-            (len, _) => {
-                Err(DecodeError::Oversize { what: "callback security", len: u64::from(len), limit: 1 })
+impl<'a> Decode<'a> for CallbackSecurity<'a> {
+    fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        match from.u32()? {
+            1 => {}
+            len => {
+                return Err(DecodeError::Oversize {
+                    what: "callback security",
+                    len: u64::from(len),
+                    limit: 1,
+                });
             }
+        }
+        match from.u32()? {
+            AUTH_NONE => Ok(Self::None),
+            AUTH_SYS => Ok(Self::Sys(AuthSys::decode(from)?)),
+            value => Err(DecodeError::BadDiscriminant { what: "callback security", value }),
         }
     }
 }
@@ -125,7 +151,7 @@ impl Decode<'_> for NoCallbackSecurity {
 xdr_struct! {
     /// CREATE_SESSION.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    CreateSessionArgs {
+    CreateSessionArgs<'a> {
         /// From EXCHANGE_ID.
         client: u64,
         /// From EXCHANGE_ID, one more for each session created.
@@ -139,8 +165,13 @@ xdr_struct! {
         /// Program number of callbacks.
         callback_program: u32,
         /// Their credentials.
-        security: NoCallbackSecurity,
+        security: CallbackSecurity<'a>,
     }
+}
+
+impl CreateSessionArgs<'_> {
+    /// `CREATE_SESSION4_FLAG_PERSIST`, `…_CONN_BACK_CHAN` and `…_CONN_RDMA`: the bits that calls may have.
+    pub const ALLOWED: u32 = 7;
 }
 
 xdr_struct! {
@@ -176,6 +207,10 @@ xdr_struct! {
 impl BindArgs {
     /// `CDFC4_FORE`: the connection carries calls only, no callbacks.
     pub const FORE: u32 = 1;
+    /// `CDFC4_FORE_OR_BOTH`: calls, and callbacks where the server wants them.
+    pub const FORE_OR_BOTH: u32 = 3;
+    /// `CDFC4_BACK_OR_BOTH`: callbacks, and calls where the server wants them.
+    pub const BACK_OR_BOTH: u32 = 7;
 }
 
 xdr_struct! {

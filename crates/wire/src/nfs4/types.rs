@@ -66,6 +66,8 @@ impl StateId {
     pub const ANONYMOUS: Self = Self { sequence: 0, other: [0; 12] };
     /// The state that an earlier operation of the same COMPOUND returned (RFC 8881 section 16.2.3.1.2).
     pub const CURRENT: Self = Self { sequence: 1, other: [0; 12] };
+    /// READ past mandatory locks (RFC 8881 section 8.2.3).
+    pub const READ_BYPASS: Self = Self { sequence: u32::MAX, other: [0xff; 12] };
 }
 
 xdr_struct! {
@@ -139,6 +141,30 @@ impl Bitmap {
             set.len += 1;
         }
         set
+    }
+
+    /// The numbers that both sets have.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        for (word, other) in self.words.iter_mut().zip(other.words) {
+            *word &= other;
+        }
+        self.len = self.len.min(other.len);
+        self
+    }
+
+    /// The numbers that either set has.
+    #[must_use]
+    pub const fn or(mut self, other: Self) -> Self {
+        let mut at = 0;
+        while at < Self::WORDS_MAX {
+            self.words[at] |= other.words[at];
+            at += 1;
+        }
+        if self.len < other.len {
+            self.len = other.len;
+        }
+        self
     }
 
     /// Whether a number belongs to the set.

@@ -34,7 +34,6 @@ structures! {
     ChangeInfo { atomic, before, after }
     Time4 { seconds, nanoseconds }
     ChannelAttributes { header_pad, request_max, response_max, cached_response_max, operations_max, requests_max, rdma_reads }
-    CreateSessionArgs { client, sequence, flags, fore, back, callback_program, security }
     CreateSessionOk { session, sequence, flags, fore, back }
     BindArgs { session, direction, rdma }
     BindOk { session, direction, rdma }
@@ -51,6 +50,7 @@ structures! {
     SetAttrResult { status, set }
 }
 borrowing! {
+    CreateSessionArgs { client, sequence, flags, fore, back, callback_program, security }
     Implementation { domain, name, date }
     ExchangeIdArgs { verifier, owner, flags, protection, implementation }
     ServerOwner { minor_id, major_id }
@@ -130,9 +130,41 @@ impl Sample<'_> for Protection {
     }
 }
 
-impl Sample<'_> for NoCallbackSecurity {
-    fn sample(_: &mut Source<'_>) -> Self {
-        Self
+impl<'a> Sample<'a> for CallbackSecurity<'a> {
+    fn sample(from: &mut Source<'a>) -> Self {
+        if from.get() { Self::None } else { Self::Sys(from.get()) }
+    }
+}
+
+impl Sample<'_> for SecurityOf {
+    fn sample(from: &mut Source<'_>) -> Self {
+        if from.get() { Self::Current } else { Self::Parent }
+    }
+}
+
+impl Sample<'_> for Flavors {
+    fn sample(from: &mut Source<'_>) -> Self {
+        Self { none: from.get(), sys: from.get() }
+    }
+}
+
+impl<'a> Sample<'a> for StateIds<'a> {
+    fn sample(from: &mut Source<'a>) -> Self {
+        let bytes = from.bytes(160);
+        Self::new(&bytes[..bytes.len() & !15]).expect("a few whole states")
+    }
+}
+
+impl<'a> Sample<'a> for StateStatuses<'a> {
+    fn sample(from: &mut Source<'a>) -> Self {
+        let bytes = from.bytes(40);
+        Self::new(&bytes[..bytes.len() & !3]).expect("a few whole statuses")
+    }
+}
+
+impl Sample<'_> for SetTime4 {
+    fn sample(from: &mut Source<'_>) -> Self {
+        if from.get() { Self::Server } else { Self::Client(from.get()) }
     }
 }
 
@@ -174,7 +206,14 @@ impl<'a> Sample<'a> for Delegation<'a> {
 
 impl<'a> Sample<'a> for CreateWhat<'a> {
     fn sample(from: &mut Source<'a>) -> Self {
-        if from.get() { Self::Directory } else { Self::Symlink(from.get()) }
+        match from.choose(6) {
+            0 => Self::Directory,
+            1 => Self::Block(from.get()),
+            2 => Self::Character(from.get()),
+            3 => Self::Socket,
+            4 => Self::Fifo,
+            _ => Self::Symlink(from.get()),
+        }
     }
 }
 
@@ -205,7 +244,7 @@ impl Sample<'_> for Write4Head {
 
 impl<'a> Sample<'a> for CallHead<'a> {
     fn sample(from: &mut Source<'a>) -> Self {
-        Self { tag: from.get(), minor_version: from.get(), count: u32::from(from.choose(65)) }
+        Self { tag: from.get(), minor_version: from.get(), count: from.get() }
     }
 }
 
@@ -244,8 +283,10 @@ operations!(
     GetFh,
     Link,
     Lookup,
+    LookupParent,
     Open,
     PutFh,
+    PutPublicFh,
     PutRootFh,
     Read,
     ReadDir,
@@ -254,13 +295,17 @@ operations!(
     Rename,
     RestoreFh,
     SaveFh,
+    SecInfo,
     SetAttr,
     Write,
     BindConnToSession,
     ExchangeId,
     CreateSession,
     DestroySession,
+    FreeStateId,
+    SecInfoNoName,
     Sequence,
+    TestStateId,
     DestroyClientId,
     ReclaimComplete,
     Illegal
@@ -328,6 +373,64 @@ fn attributes_follow_their_numbers() {
     assert_eq!(Attributes4::of(&long), Err(DecodeError::Trailing(4)));
     let unknown = Fattr { mask: Bitmap::of(&[2]), values: &[0; 4] };
     assert_eq!(Attributes4::of(&unknown), Err(DecodeError::BadDiscriminant { what: "attribute", value: 2 }));
+}
+
+/// The attributes of a set, each with a value from arbitrary bytes: encoded and decoded again, also those of `asked` alone.
+fn survive(entropy: &[u8]) {
+    let mut from = Source::new(entropy);
+    let asked: Bitmap = from.get();
+    let served = ServedAttributes {
+        supported: Some(ServedAttributes::KNOWN),
+        kind: Some(wire::nfs3::FileType::Fifo),
+        read_error: from.get::<bool>().then(|| from.get()),
+        handle: from.get::<bool>().then(|| from.get()),
+        has_links: Some(from.get()),
+        file_system: Some((from.get(), from.get())),
+        owner: Some(from.get()),
+        device: Some(from.get()),
+        time_step: Some(from.get()),
+        settable_at_creation: from.get::<bool>().then(|| from.get()),
+        ..ServedAttributes::default()
+    };
+    let mut values = Vec::new();
+    let mask = served.put(&mut values);
+    assert_eq!(ServedAttributes::of(&Fattr { mask, values: &values }), Ok(served));
+    let mut some = Vec::new();
+    let given = served.put_some(&asked, &mut some);
+    assert_eq!(given.numbers().collect::<Vec<_>>(), asked.and(mask).numbers().collect::<Vec<_>>());
+    let part =
+        ServedAttributes::of(&Fattr { mask: given, values: &some }).expect("what was encoded is decoded");
+    let mut again = Vec::new();
+    assert_eq!((part.put(&mut again), again), (given, some));
+
+    let wanted = SetAttributes4 {
+        size: from.get::<bool>().then(|| from.get()),
+        group: from.get::<bool>().then(|| from.get()),
+        accessed: from.get::<bool>().then(|| from.get()),
+        modified: Some(from.get()),
+        ..SetAttributes4::default()
+    };
+    let mut values = Vec::new();
+    let mask = wanted.put(&mut values);
+    assert_eq!(SetAttributes4::of(&Fattr { mask, values: &values }), Ok(wanted));
+    // Neither panics, whatever the client sends as values.
+    let _ = SetAttributes4::of(&Fattr { mask: asked, values: entropy });
+    let _ = ServedAttributes::of(&Fattr { mask: asked, values: entropy });
+}
+
+proptest::proptest! {
+    #[test]
+    fn sets_of_attributes_survive(entropy in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..600)) {
+        survive(&entropy);
+    }
+}
+
+#[test]
+fn operations_without_a_form_are_told_from_undefined_ones() {
+    for (number, defined) in [(2, false), (3, true), (12, true), (58, true), (59, false), (10_044, false)] {
+        assert_eq!(Operation::DEFINED.contains(&number), defined, "{number}");
+    }
+    assert!(Operation::from_wire(12).is_err(), "LOCK has no form here");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::time::Duration;
 use metrics::ErrorKind;
 use reactor::SocketOptions;
 use wire::nfs4::{
-    BindArgs, BindOk, ChannelAttributes, ClientOwner, CreateSessionArgs, CreateSessionOk, ExchangeIdArgs,
-    ExchangeIdOk, Handle, MINOR_VERSION, Nfs4Status, NoCallbackSecurity, OpArgument, Operation, Protection,
+    BindArgs, BindOk, CallbackSecurity, ChannelAttributes, ClientOwner, CreateSessionArgs, CreateSessionOk,
+    ExchangeIdArgs, ExchangeIdOk, Handle, MINOR_VERSION, Nfs4Status, OpArgument, Operation, Protection,
     SessionId, StateId,
 };
 
@@ -132,7 +132,7 @@ async fn create(
         // No back channel is asked for, but the call must describe one.
         back: ChannelAttributes { operations_max: 2, requests_max: 1, ..channel(1, 0, 0) },
         callback_program: 0x4000_0000,
-        security: NoCallbackSecurity,
+        security: CallbackSecurity::None,
     };
     bare(caller, "CREATE_SESSION", OpArgument::CreateSession(arguments), |from| {
         from.next(Operation::CreateSession)
