@@ -136,6 +136,7 @@ fn cell(index: u32) -> Cell {
             url: "file:///mnt/data".into(),
             options: BTreeMap::from([("direct".to_owned(), "true".to_owned())]),
             accounting: None,
+            provision: None,
         },
         workload: Workload {
             ops: vec![
