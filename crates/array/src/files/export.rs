@@ -6,7 +6,7 @@ use super::ClientRange;
 
 /// A version of NFS that file systems are exported by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NfsVersion {
+pub enum ExportVersion {
     /// Version 3: clients are admitted by MOUNT, and handles are good for everybody.
     V3,
     /// Version 4.1: clients are admitted with each handle.
@@ -39,10 +39,10 @@ impl Options {
     }
 
     /// Whether it is exported by this version.
-    pub fn serves(&self, version: NfsVersion) -> bool {
+    pub fn serves(&self, version: ExportVersion) -> bool {
         match version {
-            NfsVersion::V3 => self.nfs_v3,
-            NfsVersion::V4_1 => self.nfs_v4_1,
+            ExportVersion::V3 => self.nfs_v3,
+            ExportVersion::V4_1 => self.nfs_v4_1,
         }
     }
 }

@@ -30,7 +30,7 @@ use wire::nfs3::{FileHandle, Status, Verifier};
 pub use access::Caller;
 pub use clients::ClientRange;
 pub(crate) use directory::PARENT_COOKIE;
-pub use export::{Exported, NfsVersion, Options};
+pub use export::{ExportVersion, Exported, Options};
 pub use names::{DirectoryEntry, LINK_MAX, Made, NAME_MAX, What};
 pub(crate) use slots::Slot;
 pub use tree::{FILE_SIZE_MAX, NodeCounts, NodeId, ReadDone, Tree, WriteEffect};
@@ -99,7 +99,7 @@ struct Listed {
 }
 
 impl Listed {
-    fn serves(&self, version: NfsVersion) -> bool {
+    fn serves(&self, version: ExportVersion) -> bool {
         !self.destroyed && self.options.serves(version)
     }
 }
@@ -255,7 +255,7 @@ impl Files {
     }
 
     /// The file systems that a version exports, in order of name.
-    pub fn exports(&self, version: NfsVersion) -> Vec<Exported> {
+    pub fn exports(&self, version: ExportVersion) -> Vec<Exported> {
         let index = self.read();
         let exported = index.by_name.iter().filter(|(_, listed)| listed.serves(version));
         exported
@@ -264,7 +264,7 @@ impl Files {
     }
 
     /// An exported file system by its name.
-    pub fn exported(&self, name: &str, version: NfsVersion) -> Option<(Arc<FileSystem>, Options)> {
+    pub fn exported(&self, name: &str, version: ExportVersion) -> Option<(Arc<FileSystem>, Options)> {
         let index = self.read();
         let listed = index.by_name.get(name).filter(|listed| listed.serves(version))?;
         Some((Arc::clone(&listed.system), listed.options.clone()))

@@ -13,7 +13,7 @@ fn array() -> (Arc<Files>, Arc<Capacity>) {
 fn filesystem() -> (Arc<Files>, Arc<FileSystem>) {
     let (files, _) = array();
     files.create("fs", Options::default()).unwrap();
-    let system = files.exported("fs", NfsVersion::V3).unwrap().0;
+    let system = files.exported("fs", ExportVersion::V3).unwrap().0;
     (files, system)
 }
 
@@ -54,7 +54,7 @@ fn a_file_system_lives_until_it_is_eradicated() {
     let (files, capacity) = array();
     files.create("a", Options::default()).unwrap();
     assert_eq!(files.create("a", Options::default()), Err(FilesError::Exists));
-    let (system, _) = files.exported("a", NfsVersion::V3).unwrap();
+    let (system, _) = files.exported("a", ExportVersion::V3).unwrap();
     let (root, made) = {
         let mut tree = system.lock();
         let root = tree.root();
@@ -68,7 +68,7 @@ fn a_file_system_lives_until_it_is_eradicated() {
     assert_eq!(files.resolve(&handle).unwrap().1, made);
     assert_eq!(files.eradicate("a"), Err(FilesError::NotDestroyed));
     files.destroy("a").unwrap();
-    assert!(files.exported("a", NfsVersion::V3).is_none());
+    assert!(files.exported("a", ExportVersion::V3).is_none());
     assert_eq!(files.resolve(&handle).unwrap_err(), Status::STALE);
     assert_eq!(files.create("a", Options::default()), Err(FilesError::Exists));
     files.recover("a").unwrap();
@@ -85,10 +85,10 @@ fn a_file_system_lives_until_it_is_eradicated() {
 fn what_is_not_exported_does_not_answer() {
     let (files, _) = array();
     files.create("a", Options { nfs_v3: false, ..Options::default() }).unwrap();
-    assert!(files.exports(NfsVersion::V3).is_empty());
-    assert_eq!(files.exports(NfsVersion::V4_1)[0].name, "a");
+    assert!(files.exports(ExportVersion::V3).is_empty());
+    assert_eq!(files.exports(ExportVersion::V4_1)[0].name, "a");
     let handle = {
-        let (system, _) = files.exported("a", NfsVersion::V4_1).unwrap();
+        let (system, _) = files.exported("a", ExportVersion::V4_1).unwrap();
         let root = system.lock().root();
         system.handle(root)
     };
@@ -103,7 +103,7 @@ fn what_is_not_exported_does_not_answer() {
     assert_eq!(files.resolve_for(&handle, client).unwrap_err(), Status::STALE);
     files.set_options("a", Options::default()).unwrap();
     files.rename("a", "b").unwrap();
-    assert_eq!(files.exports(NfsVersion::V3)[0].name, "b");
+    assert_eq!(files.exports(ExportVersion::V3)[0].name, "b");
     assert_eq!(files.set_options("a", Options::default()), Err(FilesError::Missing));
     let handle = FileHandle::new(b"short").unwrap();
     assert_eq!(files.resolve(&handle).unwrap_err(), Status::BADHANDLE);
@@ -115,7 +115,7 @@ fn a_limit_stops_writes_and_spares_the_other_file_systems() {
     files.create("small", Options { limit_bytes: Some(8192), ..Options::default() }).unwrap();
     files.create("large", Options::default()).unwrap();
     for (name, wanted) in [("small", Err(Status::NOSPC)), ("large", Ok(()))] {
-        let (system, _) = files.exported(name, NfsVersion::V3).unwrap();
+        let (system, _) = files.exported(name, ExportVersion::V3).unwrap();
         let mut tree = system.lock();
         let root = tree.root();
         let made = file(&mut tree, root, b"f");

@@ -12,7 +12,7 @@ use super::call::{Call, LIST_REPLY_MAX};
 use super::mounts::MountList;
 use super::out::Out;
 use super::service::arguments;
-use crate::files::{Caller, FileSystem, Files, NfsVersion, NodeId};
+use crate::files::{Caller, ExportVersion, FileSystem, Files, NodeId};
 
 /// Lists who mounted what: no arguments, returns a list of client and path.
 const PROC_DUMP: u32 = 2;
@@ -45,7 +45,7 @@ pub(super) fn answer(
             out.reply(call.xid, |_| {});
         }
         mount::PROC_EXPORT => {
-            let exports = files.exports(NfsVersion::V3);
+            let exports = files.exports(ExportVersion::V3);
             let paths: Vec<String> = exports.iter().map(|export| format!("/{}", export.name)).collect();
             out.reply(call.xid, |bytes| {
                 put_bounded(
@@ -98,7 +98,7 @@ fn mount_path(files: &Files, path: &[u8], peer: IpAddr) -> MountResult {
     let mut parts =
         path.strip_prefix('/').ok_or(MountStatus::NOENT)?.split('/').filter(|part| !part.is_empty());
     let name = parts.next().ok_or(MountStatus::NOENT)?;
-    let (system, options) = files.exported(name, NfsVersion::V3).ok_or(MountStatus::NOENT)?;
+    let (system, options) = files.exported(name, ExportVersion::V3).ok_or(MountStatus::NOENT)?;
     if !options.admits(peer) {
         return Err(MountStatus::ACCES);
     }

@@ -1,7 +1,7 @@
 //! The rules between objects.
 
 use super::*;
-use crate::files::NfsVersion;
+use crate::files::ExportVersion;
 
 fn empty() -> (Objects, Arc<Files>) {
     let files = Files::new(crate::Capacity::new(1 << 20));
@@ -16,7 +16,7 @@ fn a_file_system_is_exported_until_destroyed_and_gone_when_eradicated() {
         change: FileSystemChange { v3_enabled: Some(true), ..FileSystemChange::default() },
     };
     objects.create_file_system("fs", &new).unwrap();
-    let exported = || files.exported("fs", NfsVersion::V3).is_some();
+    let exported = || files.exported("fs", ExportVersion::V3).is_some();
     assert!(exported());
     let again = objects.create_file_system("fs", &new).unwrap_err();
     assert!(again.message.contains("already exists"), "{again}");
@@ -100,7 +100,7 @@ fn export_rules_decide_who_may_mount() {
         },
     };
     objects.create_file_system("fs", &with("192.0.2.0/24(ro)")).unwrap();
-    let (_, options) = files.exported("fs", NfsVersion::V3).unwrap();
+    let (_, options) = files.exported("fs", ExportVersion::V3).unwrap();
     assert!(
         options.read_only && options.admits([192, 0, 2, 7].into()) && !options.admits([127, 0, 0, 1].into())
     );

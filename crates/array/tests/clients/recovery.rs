@@ -85,16 +85,19 @@ fn latency_and_bandwidth_change_nothing_but_time() {
     }
 }
 
+/// Ends something that clients have from the server.
+type End = fn(&mut FaultPlan);
+
 /// What happens to all clients of the server at once.
 fn happens(fixture: &Fixture, what: impl Fn(&mut FaultPlan)) {
     fixture.faults.update(what);
     // The servers look for changes every 10 ms.
-    std::thread::sleep(Duration::from_millis(100));
+    std::thread::sleep(Duration::from_millis(300));
 }
 
 #[test]
 fn sessions_leases_and_servers_that_end_are_replaced() {
-    let ends: [(&str, fn(&mut FaultPlan)); 3] = [
+    let ends: [(&str, End); 3] = [
         ("sessions", |plan| plan.nfs_session_losses += 1),
         ("leases", |plan| plan.nfs_lease_expiries += 1),
         ("the server", |plan| plan.nfs_restarts += 1),
@@ -108,9 +111,13 @@ fn sessions_leases_and_servers_that_end_are_replaced() {
             cycle(&reactor, &session);
             let before = session.facts().reconnects;
             happens(&fixture, end);
-            cycle(&reactor, &session);
+            // On a busy machine the servers look later.
+            let replaced = (0..100).any(|_| {
+                cycle(&reactor, &session);
+                session.facts().reconnects > before
+            });
+            assert!(replaced, "{name}, round {round}");
             let facts = session.facts();
-            assert!(facts.reconnects > before, "{name}, round {round}");
             let reason = &facts.reconnect_reasons[0].text;
             assert!(reason.contains("NFS4ERR_BADSESSION"), "{name}: {reason}");
         }

@@ -75,6 +75,7 @@ pub fn run(
                     state.nodes.get_mut(&id).unwrap().3 = target.0.to_vec();
                     id
                 }
+                _ => return Err(Nfs4Status::BADTYPE),
             };
             OpOutcome::Create(Ok(Create4Ok { directory: ChangeInfo::default(), set: Bitmap::EMPTY }))
         }

@@ -13,7 +13,7 @@ use wire::xdr::Encode;
 use super::compound::Run;
 use super::place::Place;
 use super::status;
-use crate::files::{FILE_SIZE_MAX, FileSystem, LINK_MAX, NAME_MAX, NfsVersion, NodeId, Tree};
+use crate::files::{ExportVersion, FILE_SIZE_MAX, FileSystem, LINK_MAX, NAME_MAX, NodeId, Tree};
 use crate::nfs::call::IO_MAX;
 use crate::nfs::parts::Parts;
 use crate::nfs::procedures::file_slots;
@@ -229,7 +229,7 @@ impl Run<'_> {
     /// Changes with the exports.
     pub(super) fn root_change(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        for export in self.service.files.exports(NfsVersion::V4_1) {
+        for export in self.service.files.exports(ExportVersion::V4_1) {
             export.name.hash(&mut hasher);
         }
         hasher.finish()

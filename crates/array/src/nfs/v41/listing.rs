@@ -8,7 +8,7 @@ use super::attributes::Common;
 use super::compound::Run;
 use super::place::{Place, kind};
 use super::{directory, status};
-use crate::files::{FileSystem, NfsVersion, NodeId, PARENT_COOKIE};
+use crate::files::{ExportVersion, FileSystem, NodeId, PARENT_COOKIE};
 use crate::nfs::call::LISTING_MAX;
 use crate::nfs::listing::{Hint, ListedPart, put_entries};
 use crate::nfs::parts::Parts;
@@ -103,13 +103,13 @@ impl Run<'_> {
         }
         verifier.encode(to);
         let mut part = ListedPart::new(bound);
-        let exports = self.service.files.exports(NfsVersion::V4_1);
+        let exports = self.service.files.exports(ExportVersion::V4_1);
         let admitted = exports.iter().filter(|export| export.options.admits(self.peer));
         for (cookie, export) in (PARENT_COOKIE + 1..).zip(admitted) {
             if cookie <= args.cookie {
                 continue;
             }
-            let Some((system, _)) = self.service.files.exported(&export.name, NfsVersion::V4_1) else {
+            let Some((system, _)) = self.service.files.exported(&export.name, ExportVersion::V4_1) else {
                 continue;
             };
             let named = Named { cookie, name: export.name.as_bytes() };

@@ -8,7 +8,7 @@ use wire::nfs4::{Flavors, Handle, Nfs4Status, SecurityOf, StateId};
 use super::compound::Run;
 use super::state::FileKey;
 use super::{directory, name, status};
-use crate::files::{FileSystem, NfsVersion, NodeId, Tree};
+use crate::files::{ExportVersion, FileSystem, NodeId, Tree};
 
 /// The root directory of the server, or a file.
 #[derive(Clone, Debug)]
@@ -105,7 +105,8 @@ impl Run<'_> {
         match self.current()? {
             Place::Root => {
                 let exported = std::str::from_utf8(name(given)?).ok();
-                let exported = exported.and_then(|name| self.service.files.exported(name, NfsVersion::V4_1));
+                let exported =
+                    exported.and_then(|name| self.service.files.exported(name, ExportVersion::V4_1));
                 let (system, options) = exported.ok_or(Nfs4Status::NOENT)?;
                 if !options.admits(self.peer) {
                     return Err(Nfs4Status::ACCESS);
