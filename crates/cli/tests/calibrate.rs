@@ -71,7 +71,7 @@ fn kept(directory: &TempDir) -> Value {
 fn every_piece_is_measured_and_kept() {
     for reactor in ["auto", "epoll"] {
         let directory = tempfile::tempdir().unwrap();
-        let flags = ["--seconds", "0.1", "--repetitions", "2", "--reactor", reactor, "--output", "json"];
+        let flags = ["--seconds", "0.2", "--repetitions", "2", "--reactor", reactor, "--output", "json"];
         let output = calibrate(&directory, &flags);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();

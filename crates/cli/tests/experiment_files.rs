@@ -32,6 +32,9 @@ fn every_example_can_be_looked_at_without_touching_anything() {
             "portal=192.0.2.1",
             "iqn=iqn.2026-01.org.example:lun",
             "hosts=node[1-4]",
+            "first=gluster1",
+            "second=gluster2",
+            "third=gluster3",
         ] {
             let name = set.split('=').next().unwrap();
             if words.contains(&format!("  {name}:")) && words.contains(&format!("${{{name}}}")) {

@@ -69,6 +69,12 @@ gates: [errors == 0]
 
 #[test]
 fn exports_and_buckets_hold_files_of_different_sizes() {
+    load_different_sizes("mount_port: MOUNT_PORT", "{write-file: 50%, remove: 50%}");
+    load_different_sizes("version: '4.1'", "{write-file: 40%, open: 20%, remove: 40%}");
+}
+
+/// Loads an export with these options, of which one workload does these operations, and a bucket.
+fn load_different_sizes(nfs: &str, ops: &str) {
     let mut stage = Stage::plain(1);
     stage.make_file_system("projects", "*(rw,no_root_squash)");
     let keys = stage.make_bucket("archive");
@@ -76,23 +82,19 @@ fn exports_and_buckets_hold_files_of_different_sizes() {
     let lab = Lab::new();
     let text = "
 targets:
-  nfs: {url: 'NFS_URL', mount_port: MOUNT_PORT}
-  nfs41: {url: 'NFS_URL', version: '4.1'}
+  nfs: {url: 'NFS_URL', OPTIONS}
   s3: {url: 'S3_URL', part_size: 5MiB}
 workloads:
   blocks: {target: nfs, ops: {read: 50%, write: 50%}, block_size: 4KiB, files: 30, file_size: {exponential: 16KiB}, queue_depth: 4, verify: true}
   whole: {target: nfs, ops: read-file, files: 30, file_size: {exponential: 16KiB}, verify: true}
-  made: {target: nfs, ops: {write-file: 50%, remove: 50%}, file_size: {shares: {1KiB: 50%, 100KiB: 50%}}}
-  blocks41: {target: nfs41, ops: {read: 50%, write: 50%}, block_size: 4KiB, files: 30, file_size: {exponential: 16KiB}, queue_depth: 4, verify: true}
-  whole41: {target: nfs41, ops: read-file, files: 30, file_size: {exponential: 16KiB}, verify: true}
-  made41: {target: nfs41, ops: {write-file: 40%, open: 20%, remove: 40%}, file_size: {shares: {1KiB: 50%, 100KiB: 50%}}}
+  made: {target: nfs, ops: OPS, file_size: {shares: {1KiB: 50%, 100KiB: 50%}}}
   objects: {target: s3, ops: {get: 50%, put: 50%}, objects: 30, object_size: {shares: {1KiB: 80%, 6MiB: 20%}}, queue_depth: 2, verify: true}
   churned: {target: s3, ops: {put: 40%, delete: 30%, copy: 30%}, object_size: {exponential: 16KiB}}
 stages: {warm_up: 0s, measure: {at_least: 1s, at_most: 1s}}
 steady: none
 gates: [errors == 0]
 ";
-    let file = lab.experiment("sizes.yaml", &stage.filled(text));
+    let file = lab.experiment("sizes.yaml", &stage.filled(&text.replace("OPTIONS", nfs).replace("OPS", ops)));
     let mut command = lab.command();
     command.env("AWS_ACCESS_KEY_ID", &keys.access).env("AWS_SECRET_ACCESS_KEY", &keys.secret);
     let ended = run(command.arg(file));

@@ -15,6 +15,18 @@ use support::{Stage, run, start};
 
 #[test]
 fn nfs_and_s3_are_loaded_in_both_loops_verified_and_left_as_they_were() {
+    load_nfs_and_s3(MOUNT_PORT);
+}
+
+#[test]
+fn nfs_4_1_and_s3_are_loaded_in_both_loops_verified_and_left_as_they_were() {
+    load_nfs_and_s3("version: '4.1'");
+}
+
+/// How version 3 finds the MOUNT service.
+const MOUNT_PORT: &str = "mount_port: MOUNT_PORT";
+
+fn load_nfs_and_s3(nfs: &str) {
     let mut stage = Stage::plain(1);
     stage.make_file_system("projects", "*(rw,no_root_squash)");
     let keys = stage.make_bucket("archive");
@@ -22,14 +34,11 @@ fn nfs_and_s3_are_loaded_in_both_loops_verified_and_left_as_they_were() {
     let lab = Lab::new();
     let text = "
 targets:
-  nfs: {url: 'NFS_URL', mount_port: MOUNT_PORT}
-  nfs41: {url: 'NFS_URL', version: '4.1'}
+  nfs: {url: 'NFS_URL', OPTIONS}
   s3: S3_URL
 workloads:
   files: {target: nfs, ops: {read: 50%, write: 50%}, block_size: 32KiB, files: 2, file_size: 256KiB, queue_depth: 4}
   paced-files: {target: nfs, ops: read, rate: 50/s, files: 2, file_size: 256KiB, queue_depth: 4}
-  files41: {target: nfs41, ops: {read: 50%, write: 50%}, block_size: 32KiB, files: 2, file_size: 256KiB, queue_depth: 4}
-  paced-files41: {target: nfs41, ops: read, rate: 50/s, files: 2, file_size: 256KiB, queue_depth: 4}
   objects: {target: s3, ops: {get: 50%, put: 50%}, objects: 4, object_size: 64KiB, queue_depth: 4}
   paced-objects: {target: s3, ops: get, rate: {poisson: 20/s}, objects: 4, object_size: 64KiB, queue_depth: 4}
 defaults: {verify: true}
@@ -37,7 +46,7 @@ stages: {warm_up: 0s, measure: {at_least: 1s, at_most: 1s}, verify: true}
 steady: none
 gates: [errors == 0]
 ";
-    let file = lab.experiment("protocols.yaml", &stage.filled(text));
+    let file = lab.experiment("protocols.yaml", &stage.filled(&text.replace("OPTIONS", nfs)));
     let mut command = lab.command();
     command.env("AWS_ACCESS_KEY_ID", &keys.access).env("AWS_SECRET_ACCESS_KEY", &keys.secret);
     let ended = run(command.arg(file));

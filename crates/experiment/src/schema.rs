@@ -136,7 +136,7 @@ fn definitions(kinds: &[&'static TargetKind]) -> Value {
         "number": {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^[0-9.eE+-]+$"}, reference("parameter")]},
         "name": {"pattern": "^[A-Za-z0-9_-]{1,64}$"},
         "gate": {"description": "a condition such as read.bandwidth >= 3 GB/s, write.p99 <= 5 ms or errors == 0",
-            "anyOf": [{"type": "string", "pattern": r"^\s*([a-z]+\.)?(bandwidth|bw|rate|iops|mean|max|errors|p[0-9.]+)\s*(>=|<=|==|>|<)\s*\S"}, reference("parameter")]},
+            "anyOf": [{"type": "string", "pattern": r"^\s*([a-z-]+\s*\.\s*)?(bandwidth|bw|rate|iops|mean|max|errors|p[0-9.]+)\s*(>=|<=|==|>|<)\s*\S"}, reference("parameter")]},
         "parameters": {"type": ["object", "null"], "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]{0,63}$"}},
         "targets": {"type": "object", "minProperties": 1, "propertyNames": reference("name"), "additionalProperties": reference("target")},
         "target": target(kinds),

@@ -72,6 +72,7 @@ fn mistakes_of_structure_do_not_conform() {
         "    find: p99 <= 2 ms\n",
         "matrix: {anything: [1]}\n",
         "gates: errors == 0\n",
+        "gates: [write-file.p99 <= 5 ms, 'get . rate >= 100']\n",
     ] {
         assert!(validator.is_valid(&with(right)), "{right}");
     }
