@@ -188,7 +188,7 @@ def shift(at: Ground, report: Report) -> None:
     outcome = at.run("report", "last", f"--output={file}")
     report.equal("the report: code", outcome.code, 0) or print(outcome.stderr[-2000:])
     text = html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", file.read_text())))
-    found = re.search(r"The limit shifts from .{1,60} between 2 and 4", text)
+    found = re.search(r"The limit shifts from target-bound .{1,120} to network-bound .{1,120} between 2 and 4", text)
     report.check("the report says where the limit shifts", found is not None, re.findall(r"It scales.{0,300}", text))
     report.contains("by throughput and efficiency, disks and NICs of the servers", text,
                     ["efficiency", "busiest server disk", "busiest server NIC", "(alone "])
