@@ -62,7 +62,7 @@ pub(crate) const FILE: &[Key] = &[
         "hosts of the server, which are sampled while cells are measured, so that the verdict can name their disks, cores and NICs",
     ),
     key("targets", Named("targets"), "", "targets by name: a URL, or a map with url and options"),
-    key("defaults", Named("workload"), "none", "defaults for the keys of every workload"),
+    key("defaults", Named("defaults"), "none", "defaults for the keys of every workload"),
     key("workloads", Named("workloads"), "", "workloads by name"),
     key(
         "scale",

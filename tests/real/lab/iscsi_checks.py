@@ -82,11 +82,9 @@ def zeroed(lab: Lab, report: Report) -> None:
         done = operations(outcome)
         content = tgt.content(1)
         empty = sum(not any(content[at * 4096 : (at + 1) * 4096]) for at in range(last))
-        written = sum(done[name]["ok"] for name in ("write", "write-zeroes"))
-        report.check("some blocks are zeroes", 0 < empty <= done["write-zeroes"]["ok"], (empty, done["write-zeroes"]))
-        if written > last:
-            # Each block was written or zeroed last with the same chance; the standard deviation is below 70 of 16,384.
-            report.check("half of the blocks are zeroes", abs(empty - last / 2) < 500, empty)
+        # Those that were in flight at the end are not counted.
+        most = done["write-zeroes"]["ok"] + 16
+        report.check("some blocks are zeroes", 0 < empty <= most, (empty, most))
         run(["mkfs.ext4", "-q", "-F", str(tgt.images[2])])
         before = tgt.content(2)
         outcome = start(manometer, tgt.url(2), "ops: write-zeroes, queue_depth: 4").finish()

@@ -45,7 +45,7 @@ fn named(name: &str) -> String {
         "files" => format!("number, or {}", here("files")),
         "file_names" => "list of names, or map".to_owned(),
         "measure" => format!("duration, or {}", here("stages-measure-")),
-        "workload" | "workloads" => here("workloads"),
+        "defaults" | "workloads" => here("workloads"),
         "targets" | "parameters" => guide("map", name),
         "axes" => guide("map", "a-matrix"),
         "job" | "group" => guide("map", "jobs"),
