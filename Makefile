@@ -37,8 +37,8 @@ test-kills: ## Kill checks and runs 1000 times at random moments and clean up af
 	tests/kills/run.sh $(or $(KILLS),1000) $(or $(SEED),1)
 
 .PHONY: test-hostile
-test-hostile: ## Measure a load alone, beside hostile clients of another service, and of its own (ROUNDS=N; 20 minutes, on an idle machine)
-	tests/hostile/run.sh $(or $(ROUNDS),48)
+test-hostile: ## Measure a load of the service alone and beside hostile clients, in turn (PAIRS=N; 18 minutes, on an idle machine)
+	tests/hostile/run.sh $(or $(PAIRS),64)
 
 .PHONY: test-real
 test-real: ## Check against real servers and a real browser; installs them from Debian, Go proxy, npm, PyPI; needs root

@@ -1,7 +1,4 @@
-"""Alternates runs alone, beside hostile clients of another service, and beside hostile clients of their own service, and compares their figures.
-
-The other service is the control: it costs the machine what the clients cost it, and shares nothing else with the run.
-"""
+"""Alternates runs with and without hostile clients beside them, and compares their figures."""
 
 from __future__ import annotations
 
@@ -15,8 +12,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from manometer_client import Client
@@ -29,39 +25,18 @@ workloads: {{w: {{ops: read, access: random, queue_depth: 1, block_size: 4KiB, f
 stages: {{warm_up: 1s, measure: {{at_least: 5s, at_most: 5s}}}}
 steady: none
 """
-# What the other service does meanwhile, so that its events can be read: next to nothing.
-IDLE = """
-name: elsewhere
-targets: {t: 'sim:?latency=1ms'}
-workloads: {w: {ops: read, file_size: 1MiB, rate: 1/s}}
-stages: {warm_up: 1s, measure: {at_least: 5s, at_most: 5s}}
-steady: none
-"""
 # What the clients may add to the service's memory at its peak, as in crates/cli/tests/serve_hostile.rs.
 MAX_GROWTH_MIB = 160
 # Mutated bodies that must have been answered for the result to say something.
 MIN_BODIES = 10_000
 METRICS = ("rate", "p50", "p99", "mean")
-# Fewer rounds than this say nothing about four figures.
-MIN_ROUNDS = 8
-# Where the hostile clients are, in each round.
-WHERE = ("alone", "elsewhere", "beside")
-# A run of the first kind is compared with one of the second.
-COMPARED = (("beside", "elsewhere"), ("beside", "alone"), ("elsewhere", "alone"))
-
-
-@dataclass
-class Service:
-    """A service that runs."""
-
-    client: Client
-    port: int
-    pid: int
+# Fewer pairs than this say nothing about four figures.
+MIN_PAIRS = 8
 
 
 @contextmanager
-def service(state: Path, data: Path) -> Iterator[Service]:
-    """A service on a free port."""
+def service(state: Path, data: Path) -> Iterator[tuple[Client, int, int]]:
+    """A service on a free port, its client, port and process."""
     command = [os.environ["MANOMETER"], "serve", "--listen", "127.0.0.1:0", "--directory", str(state)]
     command += ["--allow-local", "--allow-path", str(data)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -72,7 +47,7 @@ def service(state: Path, data: Path) -> Iterator[Service]:
         port = int(line.split("listening on http://", 1)[1].split()[0].rsplit(":", 1)[1])
         # Further messages must not fill the pipe.
         threading.Thread(target=process.stderr.read, daemon=True).start()
-        yield Service(Client(f"http://127.0.0.1:{port}", timeout=120), port, process.pid)
+        yield Client(f"http://127.0.0.1:{port}", timeout=120), port, process.pid
     finally:
         process.terminate()
         process.wait(timeout=60)
@@ -104,85 +79,56 @@ def peak_mib(pid: int) -> int:
     return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
-def finished(client: Client, run: str) -> None:
-    """Waits for a run, which must succeed."""
-    state = client.wait(run, timeout=300)
+def measured(client: Client, port: int, experiment: str, answers: Counter[str] | None) -> str:
+    """A run, beside hostile clients if their answers are counted."""
+    run = client.post(experiment)["id"]
+    with hostile_clients(port, run, answers) if answers is not None else nullcontext():
+        state = client.wait(run, timeout=300)
     if state["state"] != "finished":
         sys.exit(f"run {run} ended as {state['state']}: {state.get('reason')}")
+    return run
 
 
-class Bench:
-    """The service that is measured, the other one, and what the clients got from each."""
-
-    def __init__(self, own: Service, other: Service, experiment: str) -> None:
-        self.own, self.other, self.experiment = own, other, experiment
-        self.answers: dict[str, Counter[str]] = {"beside": Counter(), "elsewhere": Counter()}
-
-    def measured(self, where: str) -> str:
-        """A run, with clients as said: "alone", "elsewhere" or "beside"."""
-        run = self.own.client.post(self.experiment)["id"]
-        if where == "alone":
-            finished(self.own.client, run)
-        elif where == "beside":
-            with hostile_clients(self.own.port, run, self.answers[where]):
-                finished(self.own.client, run)
-        else:
-            idle = self.other.client.post(IDLE)["id"]
-            with hostile_clients(self.other.port, idle, self.answers[where]):
-                finished(self.own.client, run)
-            finished(self.other.client, idle)
-        return run
-
-
-def figures(client: Client, before_run: str, after_run: str) -> Iterator[tuple[str, float, float]]:
-    """Each figure's name, its ratio (after / before), and the half-width of its interval in the run before."""
+def figures(client: Client, alone: str, beside: str) -> Iterator[tuple[str, float, float]]:
+    """Each figure's name, its ratio (beside / alone), and the half-width of its interval in the run alone."""
     for metric in METRICS:
-        (cell,) = client.compare(after_run, before_run, metric=metric)["cells"]
+        (cell,) = client.compare(beside, alone, metric=metric)["cells"]
         (before,), (after,) = cell["a"], cell["b"]
         width = (before["high"] - before["low"]) / 2 / before["mean"] if before["high"] is not None else 0.0
         yield metric, after["mean"] / before["mean"], width
 
 
-def main(rounds: int) -> None:
-    if rounds < MIN_ROUNDS:
-        sys.exit(f"ROUNDS: write {MIN_ROUNDS} or more")
+def main(pairs: int) -> None:
+    if pairs < MIN_PAIRS:
+        sys.exit(f"PAIRS: write {MIN_PAIRS} or more")
     directory = Path(tempfile.mkdtemp(prefix="manometer-hostile-", dir="/dev/shm"))
-    ratios: dict[tuple[str, str], dict[str, list[tuple[float, float]]]] = {pair: {} for pair in COMPARED}
+    ratios: dict[str, list[tuple[float, float]]] = {}
     try:
         (directory / "data").mkdir()
         experiment = EXPERIMENT.format(data=directory / "data")
-        with (
-            service(directory / "state", directory / "data") as own,
-            service(directory / "other", directory / "data") as other,
-        ):
-            bench = Bench(own, other, experiment)
-            bench.measured("alone")
-            alone = peak_mib(own.pid)
-            for number in range(rounds):
-                print(f"round {number + 1} of {rounds}", flush=True)
-                # The order rotates, so that a drift of the machine cancels.
-                order = [WHERE[(number + place) % len(WHERE)] for place in range(len(WHERE))]
-                runs = {where: bench.measured(where) for where in order}
-                for pair in COMPARED:
-                    for metric, ratio, width in figures(own.client, runs[pair[1]], runs[pair[0]]):
-                        ratios[pair].setdefault(metric, []).append((ratio, width))
-            beside = peak_mib(own.pid)
+        with service(directory / "state", directory / "data") as (client, port, pid):
+            measured(client, port, experiment, None)
+            alone = peak_mib(pid)
+            answers: Counter[str] = Counter()
+            for pair in range(pairs):
+                print(f"pair {pair + 1} of {pairs}", flush=True)
+                # The order alternates, so that a drift of the machine cancels.
+                order = (pair % 2 == 1, pair % 2 == 0)
+                runs = {hostile: measured(client, port, experiment, answers if hostile else None) for hostile in order}
+                for metric, ratio, width in figures(client, runs[False], runs[True]):
+                    ratios.setdefault(metric, []).append((ratio, width))
+            beside = peak_mib(pid)
     finally:
         shutil.rmtree(directory)
-    code = 0
-    for pair in COMPARED:
-        worse = judge(*pair, ratios[pair])
-        # What the clients cost the machine is no fault of the service.
-        code = max(code, worse) if "beside" in pair else code
-    for where, answers in bench.answers.items():
-        bodies = sum(count for status, count in answers.items() if status.isdigit())
-        print(f"{where}: {bodies} mutated bodies, {dict(answers)}")
-        if bodies < MIN_BODIES or not (answers["events"] and answers["slow, ended"] and answers["huge, refused"]):
-            print("too little was sent")
-            code = max(code, 2)
-    print(f"memory: at most {alone} MiB alone, {beside} MiB beside them")
+    code = judge(ratios)
+    bodies = sum(count for status, count in answers.items() if status.isdigit())
+    served = answers["events"] > 0 and answers["slow, ended"] > 0 and answers["huge, refused"] > 0
+    print(f"memory: at most {alone} MiB alone, {beside} MiB beside them; {bodies} mutated bodies")
     if beside > alone + MAX_GROWTH_MIB:
         sys.exit(f"the clients cost more than {MAX_GROWTH_MIB} MiB")
+    if bodies < MIN_BODIES or not served:
+        print(f"too little was sent: {dict(answers)}")
+        code = code or 2
     sys.exit(code)
 
 
@@ -192,12 +138,12 @@ def t_95(degrees: int) -> float:
     return z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
 
 
-def judge(after: str, before: str, ratios: dict[str, list[tuple[float, float]]]) -> int:
+def judge(ratios: dict[str, list[tuple[float, float]]]) -> int:
     """Prints what is known of each figure.
 
-    Returns 0 if all stay within the interval of one run, 2 if the rounds cannot tell, 3 if one does not.
+    Returns 0 if all stay within the interval of one run, 1 if one does not, 2 if the pairs cannot tell.
     """
-    print(f"\n{'figure':8}{f'{after} / {before}':>20}  {'95 % interval':18}one run's interval")
+    print(f"\n{'figure':8}{'beside / alone':>16}  {'95 % interval':18}one run's interval")
     code = 0
     for metric in METRICS:
         found = ratios[metric]
@@ -208,10 +154,10 @@ def judge(after: str, before: str, ratios: dict[str, list[tuple[float, float]]])
         if 1 - width <= low and high <= 1 + width:
             word = "stays within it"
         elif high < 1 - width or low > 1 + width:
-            word, code = "changes", 3
+            word, code = "changes", 1
         else:
-            word, code = "inconclusive", max(code, 2)
-        print(f"{metric:8}{ratio:20.3f}  {low:.3f} .. {high:.3f}    ± {100 * width:.1f} %: {word}")
+            word, code = "inconclusive", code or 2
+        print(f"{metric:8}{ratio:16.3f}  {low:.3f} .. {high:.3f}    ± {100 * width:.1f} %: {word}")
     return code
 
 
