@@ -7,12 +7,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use drivers::tls::FingerprintError;
-use fleet::launch::SshLogin;
 use provision::{
     ApiSecret, BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, PlaceError, ProvisionError,
     RecordedPlace, RunId, Trust,
 };
-use provisioners::ToolAccess;
 use targets::{AccessKey, ProcessEnvironment, Removal};
 use units::Span;
 
@@ -186,9 +184,8 @@ impl Helper for Keys {
     }
 
     fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), PlaceError> {
-        if provisioners::is_provisioned(place) {
-            let access = ToolAccess { login: SshLogin::default(), stop: &|| false };
-            return Ok(provisioners::remove_left(place, &access)?);
+        if let Some(removed) = provisioners::remove_left(place) {
+            return Ok(removed?);
         }
         Ok(self.removal.remove(place, access.map(AccessKey::from))?)
     }

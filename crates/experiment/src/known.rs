@@ -33,7 +33,7 @@ pub(crate) enum Form {
 }
 
 /// A key.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     pub name: &'static str,
     pub form: Form,

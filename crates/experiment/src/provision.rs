@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounting::Via;
 use crate::job::is_default;
-use crate::plan::{Plan, Target};
+use crate::plan::{Cell, Plan};
 
 /// What stands in a URL for what was provisioned.
 pub(crate) const PROVISIONED: &str = "{provisioned}";
@@ -130,20 +130,17 @@ impl Plan {
         all
     }
 
-    /// A target with the name of what the run provisioned for it in its URL. `run` begins the names of everything that
-    /// the run creates.
-    pub fn with_provisioned(&self, target: &Target, run: &str) -> Target {
-        let number = target.provision.as_ref().and_then(|provision| {
-            let at = self.provisions().iter().position(|known| *known == provision)?;
-            Some((provision, at))
-        });
-        match number {
-            Some((provision, at)) => {
-                let value = provision.in_url(&provisioned_name(run, at));
-                Target { url: target.url.replace(PROVISIONED, &value), ..target.clone() }
-            }
-            None => target.clone(),
+    /// A cell with the name of what the run provisioned for its target in the URL. `run` begins the names of everything
+    /// that the run creates.
+    pub fn with_provisioned(&self, cell: &Cell, run: &str) -> Cell {
+        let mut cell = cell.clone();
+        if let Some(provision) = &cell.target.provision
+            && let Some(at) = self.provisions().iter().position(|known| *known == provision)
+        {
+            let value = provision.in_url(&provisioned_name(run, at));
+            cell.target.url = cell.target.url.replace(PROVISIONED, &value);
         }
+        cell
     }
 }
 

@@ -153,8 +153,10 @@ impl<'a> Work<'a> {
         for entry in &outstanding {
             say(&format!("run {}: {} is to be removed", run.id(), entry.resource));
         }
-        let outside =
-            |entry: &&Entry| !entry.resource.is_on_array() && !is_inside(&entry.resource, &outstanding);
+        // What goes with something else is not removed on its own.
+        let is_inside =
+            |entry: &Entry| outstanding.iter().any(|other| other.resource.contains(&entry.resource));
+        let outside = |entry: &&Entry| !entry.resource.is_on_array() && !is_inside(entry);
         let on_array = outstanding.iter().any(|entry| entry.resource.is_on_array());
         // Before the array is touched: removing its user also removes the key to a bucket that stays.
         for entry in outstanding.iter().filter(outside) {
@@ -243,15 +245,4 @@ fn note(run: &Run, entry: &Entry, outcome: Result<(), LeftoverError>, failures: 
     if let Err(cause) = outcome {
         failures.push(format!("{}: {cause}", entry.resource));
     }
-}
-
-/// Whether removing another outstanding resource removes this place as well.
-fn is_inside(resource: &Resource, outstanding: &[Entry]) -> bool {
-    let Resource::Place(place) = resource else { return false };
-    outstanding.iter().any(|other| match &other.resource {
-        Resource::FileSystem { name } => place.is_in_file_system(name),
-        Resource::Bucket { name } => place.is_in_bucket(name),
-        Resource::Place(other) => place.is_in_place(other),
-        _ => false,
-    })
 }

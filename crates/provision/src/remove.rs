@@ -77,9 +77,8 @@ impl<'a> Remover<'a> {
         for entry in &outstanding {
             if let Resource::AccessKey { user } = &entry.resource
                 && !has_user(user)
-                && let Err(error) = self.run.removed(entry.id)
             {
-                self.remaining.push(format!("{} is removed, but {error}", entry.resource));
+                self.settle(entry);
             }
         }
     }
@@ -117,7 +116,7 @@ impl<'a> Remover<'a> {
         let mut attempt = 0;
         loop {
             let error = match once(self, name) {
-                Ok(()) => return self.settle(entry, name),
+                Ok(()) => return self.settle(entry),
                 Err(error) => error,
             };
             attempt += 1;
@@ -132,22 +131,10 @@ impl<'a> Remover<'a> {
     }
 
     /// Records that a resource and its contents are gone.
-    fn settle(&mut self, entry: &Entry, name: &str) -> bool {
-        let inside = |other: &Entry| match (&entry.resource, &other.resource) {
-            (Resource::Bucket { .. }, Resource::Place(place)) => place.is_in_bucket(name),
-            (Resource::User { .. }, Resource::AccessKey { user }) => user == name,
-            (Resource::FileSystem { .. }, Resource::Place(place)) => place.is_in_file_system(name),
-            _ => other.id == entry.id,
-        };
-        let gone = self.run.outstanding().into_iter();
-        let gone = gone.filter(|other| inside(other) || other.id == entry.id);
-        let (whole, inner): (Vec<Entry>, Vec<Entry>) = gone.partition(|other| other.id == entry.id);
-        // The contents first: if this process is killed in between, the next cleanup still checks the container.
-        for entry in inner.into_iter().chain(whole) {
-            // The resource is gone; if the journal cannot be written, it is only checked again later.
-            if let Err(error) = self.run.removed(entry.id) {
-                self.remaining.push(format!("{} is removed, but {error}", entry.resource));
-            }
+    fn settle(&mut self, entry: &Entry) -> bool {
+        // The resource is gone; if the journal cannot be written, it is only checked again later.
+        if let Err(error) = self.run.removed(entry.id) {
+            self.remaining.push(format!("{} is removed, but {error}", entry.resource));
         }
         true
     }

@@ -2,6 +2,7 @@
 
 use fleet::launch::OutputError;
 use provision::ProvisionError;
+use targets::RemoveLeftError;
 
 /// Why something could not be provisioned or removed.
 #[derive(Debug, thiserror::Error)]
@@ -39,14 +40,9 @@ pub enum ProvisionerError {
         /// What the tool said.
         why: ToolError,
     },
-    /// It does not belong to the run: the journal was edited, damaged, or mixed up with another.
-    #[error(
-        "refused: it does not bear the run's own name {0}, so manometer did not make it and does not touch it"
-    )]
-    NotOurs(String),
-    /// The journal's entry is of another version.
-    #[error("its entry cannot be read: {0}; next: remove it by hand, then --forget the run")]
-    Unreadable(#[from] serde_json::Error),
+    /// Its entry in the journal is not of the run, or cannot be read.
+    #[error(transparent)]
+    Entry(#[from] RemoveLeftError),
     /// The journal cannot be written.
     #[error(transparent)]
     Journal(#[from] ProvisionError),

@@ -9,10 +9,8 @@ use targets::AccessKey;
 
 use crate::error::ToolError;
 use crate::provisioner::{Provisioner, Ways};
-use crate::tool::Tool;
+use crate::tool::{PRESENT, Tool};
 
-/// Prints those of its arguments that exist.
-const PRESENT: &str = r#"for p; do if [ -e "$p" ] || [ -L "$p" ]; then printf '%s\n' "$p"; fi; done"#;
 /// Prints those of its arguments that are no directories.
 const MISSING: &str = r#"for p; do [ -d "$p" ] || printf '%s\n' "$p"; done"#;
 /// Removes its arguments and everything below them.

@@ -1,8 +1,10 @@
 //! One provisioned thing, in the journal and removed from it.
 
 use experiment::{Provision, is_provisioned_name};
+use fleet::launch::SshLogin;
 use provision::RecordedPlace;
 use serde::{Deserialize, Serialize};
+use targets::RemoveLeftError;
 
 use crate::error::{ProvisionerError, ToolError};
 use crate::provisioner::{Provisioner, Ways, provisioner};
@@ -42,10 +44,13 @@ impl Item {
         }
     }
 
-    /// What has the name already.
-    pub fn existing(&self, access: &ToolAccess<'_>) -> Result<Option<String>, ProvisionerError> {
+    /// Checks that nothing has the name already.
+    pub fn check_free(&self, access: &ToolAccess<'_>) -> Result<(), ProvisionerError> {
         let found = self.provisioner().existing(&self.name, &self.ways(access));
-        found.map_err(|why| ProvisionerError::Look { what: self.what(), why })
+        match found.map_err(|why| ProvisionerError::Look { what: self.what(), why })? {
+            Some(what) => Err(ProvisionerError::Exists { what }),
+            None => Ok(()),
+        }
     }
 
     /// Creates it.
@@ -66,23 +71,26 @@ impl Item {
 }
 
 /// Whether a journal's entry is something that was provisioned.
-pub fn is_provisioned(place: &RecordedPlace) -> bool {
+pub(crate) fn is_provisioned(place: &RecordedPlace) -> bool {
     place.scheme == SCHEME
 }
 
-/// Removes what a dead run had provisioned; what is missing counts as removed. Blocks.
+/// Removes what a dead run had provisioned; what is missing counts as removed. `None` if the entry is of something else.
+/// Blocks.
 ///
 /// # Errors
 /// The entry is not of the run or cannot be read, or a tool refuses.
-pub fn remove_left(place: &RecordedPlace, access: &ToolAccess<'_>) -> Result<(), ProvisionerError> {
-    read(place)?.remove(access)
+pub fn remove_left(place: &RecordedPlace) -> Option<Result<(), ProvisionerError>> {
+    let access = ToolAccess { login: SshLogin::default(), stop: &|| false };
+    let remove = || read(place)?.remove(&access);
+    is_provisioned(place).then(remove)
 }
 
 /// The item of an entry, which bears the run's own name.
-pub(crate) fn read(place: &RecordedPlace) -> Result<Item, ProvisionerError> {
+pub(crate) fn read(place: &RecordedPlace) -> Result<Item, RemoveLeftError> {
     let item = Item::deserialize(&place.place)?;
     match is_provisioned_name(&item.name, &place.name) {
         true => Ok(item),
-        false => Err(ProvisionerError::NotOurs(place.name.clone())),
+        false => Err(RemoveLeftError::NotOurs(place.name.clone())),
     }
 }

@@ -15,6 +15,6 @@ mod tgt;
 mod tool;
 
 pub use error::ProvisionerError;
-pub use item::{is_provisioned, remove_left};
+pub use item::remove_left;
 pub use provisioned::{ProvisionedItems, look};
 pub use tool::ToolAccess;

@@ -39,16 +39,13 @@ impl ProvisionedItems {
             read(&place)?.remove(&access)?;
             run.removed(id)?;
         }
-        for (at, provision) in plan.provisions().into_iter().enumerate() {
-            let item = Item { name: provisioned_name(&own, at), provision: provision.clone() };
-            if let Some(what) = item.existing(&access)? {
-                return Err(ProvisionerError::Exists { what });
-            }
+        for item in items(plan, &own) {
+            item.check_free(&access)?;
             (all.say)(&format!("creating {}", item.what()));
             let id = run.record_place(&item.recorded(&own))?;
             all.made.push((id, item.clone()));
             if let Some(key) = item.create(&access)? {
-                all.keys.extend(users(plan, provision).map(|target| (target, key.clone())));
+                all.keys.extend(users(plan, &item.provision).map(|target| (target, key.clone())));
             }
         }
         Ok(all)
@@ -98,12 +95,14 @@ fn users<'p>(plan: &'p Plan, provision: &'p Provision) -> impl Iterator<Item = S
 /// # Errors
 /// The first that could not.
 pub fn look(plan: &Plan, run: &str, access: &ToolAccess<'_>) -> Result<Vec<String>, ProvisionerError> {
-    let one = |(at, provision): (usize, &Provision)| {
-        let item = Item { name: provisioned_name(run, at), provision: provision.clone() };
-        match item.existing(access)? {
-            Some(what) => Err(ProvisionerError::Exists { what }),
-            None => Ok(item.what()),
-        }
+    items(plan, run).map(|item| item.check_free(access).map(|()| item.what())).collect()
+}
+
+/// What a plan asks for, in a run with this name.
+fn items(plan: &Plan, run: &str) -> impl Iterator<Item = Item> {
+    let item = move |(at, provision): (usize, &Provision)| Item {
+        name: provisioned_name(run, at),
+        provision: provision.clone(),
     };
-    plan.provisions().into_iter().enumerate().map(one).collect()
+    plan.provisions().into_iter().enumerate().map(item)
 }

@@ -10,12 +10,10 @@ use targets::AccessKey;
 use crate::error::ToolError;
 use crate::provisioner::{Provisioner, Ways};
 use crate::secret::secret;
-use crate::tool::Tool;
+use crate::tool::{PRESENT, Tool};
 
 /// Creates a file of `$2` bytes, unless there is one.
 const CREATE: &str = r#"set -C; umask 077; : > "$1" && truncate -s "$2" -- "$1""#;
-/// Prints the path if something is there.
-const PRESENT: &str = r#"if [ -e "$1" ] || [ -L "$1" ]; then printf '%s\n' "$1"; fi"#;
 /// Removes the file.
 const REMOVE: &str = r#"rm -f -- "$1""#;
 /// How many numbers are tried for a target: others may take them meanwhile.
@@ -99,12 +97,8 @@ impl Provisioner for TgtTarget {
         let path = file(self, name);
         tool.script(CREATE, &[&path, &self.size_bytes.to_string()])?;
         let number = create_target(name, &tool)?;
-        let of = |rest: &[&str]| -> Vec<String> {
-            ["--tid", &number].iter().chain(rest).map(|word| (*word).to_owned()).collect()
-        };
         let call = |what: &str, mode: &str, rest: &[&str]| -> Result<(), ToolError> {
-            let rest = of(rest);
-            let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+            let rest = [&["--tid", number.as_str()][..], rest].concat();
             tool.call(&op(what, mode, &rest))?;
             Ok(())
         };

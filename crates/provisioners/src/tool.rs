@@ -5,6 +5,10 @@ use std::time::Duration;
 use experiment::{BRICK_HOST, Provision, Via};
 use fleet::launch::{LaunchSettings, OutputError, SshLogin, output_of, quoted};
 
+/// A script that prints those of its arguments that exist.
+pub(crate) const PRESENT: &str =
+    r#"for p; do if [ -e "$p" ] || [ -L "$p" ]; then printf '%s\n' "$p"; fi; done"#;
+
 /// How commands are run, whatever they do.
 pub struct ToolAccess<'a> {
     /// How to log in by ssh.

@@ -11,7 +11,7 @@ use fleet::launch::{Say, SshLogin};
 use provision::{
     ApiSecret, BucketAccess, CleanupOptions, Helper, Journal, PlaceError, RecordedPlace, Run, RunId, cleanup,
 };
-use provisioners::{ProvisionedItems, ToolAccess, is_provisioned, look, remove_left};
+use provisioners::{ProvisionedItems, ToolAccess, look, remove_left};
 
 const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
 const RUN: &str = "abcdefgh";
@@ -111,8 +111,8 @@ fn a_volume_is_created_and_removed_with_its_bricks() {
     let server = Server::new();
     let plan = server.volume("a", "replica: 2, force: true, settings: {performance.io-cache: 'off'},");
     let run = server.run();
-    let target = plan.with_provisioned(&plan.cells[0].target, &run.id().object_name());
-    assert_eq!(target.url, format!("gluster://h1/{NAME}"));
+    let cell = plan.with_provisioned(&plan.cells[0], &run.id().object_name());
+    assert_eq!(cell.target.url, format!("gluster://h1/{NAME}"));
     let mut made = create(&plan, &run).unwrap();
     let directory = server.directory.path().display().to_string();
     let expected = format!(
@@ -236,12 +236,13 @@ impl Helper for OnServers {
     }
 
     fn remove(&mut self, place: &RecordedPlace, _: Option<&BucketAccess>) -> Result<(), PlaceError> {
-        if !is_provisioned(place) {
-            self.others.lock().unwrap().push(place.title.clone());
-            return Ok(());
+        match remove_left(place) {
+            Some(removed) => Ok(removed?),
+            None => {
+                self.others.lock().unwrap().push(place.title.clone());
+                Ok(())
+            }
         }
-        let access = ToolAccess { login: SshLogin::default(), stop: NEVER };
-        Ok(remove_left(place, &access)?)
     }
 }
 

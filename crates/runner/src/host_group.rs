@@ -116,10 +116,7 @@ pub fn start(
 pub fn fits(plan: &Plan, host_group: &HostGroup) -> Result<(), HostValueError> {
     let Some(fleet) = &plan.fleet else { return Ok(()) };
     // The names of what is provisioned differ from run to run, and mean nothing to a host.
-    let named = |cell: &Cell| {
-        let target = plan.with_provisioned(&cell.target, RUN);
-        Cell { target, ..cell.clone() }
-    };
+    let named = |cell: &Cell| plan.with_provisioned(cell, RUN);
     let targets: Vec<Cell> = preflight::targets(plan).into_iter().map(named).collect();
     let names = host_group.names();
     let hosts = names.iter().zip(0..);

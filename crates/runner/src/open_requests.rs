@@ -63,8 +63,7 @@ impl OpenRequests<'_> {
         let names = self.host_group.names();
         let own = self.run.id();
         let sharing = self.sharing();
-        let cell =
-            &Cell { target: self.plan.with_provisioned(&cell.target, &own.object_name()), ..cell.clone() };
+        let cell = &self.plan.with_provisioned(cell, &own.object_name());
         let template = &cell.target;
         let in_process = self.host_group.shares_keys_and_journal();
         let key_of = |target: &Target| if in_process { None } else { targets::key_of(target, self.secrets) };

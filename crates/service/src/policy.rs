@@ -92,8 +92,7 @@ fn refused(plan: &Plan, policy: &RequestPolicy) -> Vec<RefusedField> {
         refused.extend(refused_launcher("observe", &observe.launcher, policy));
     }
     if plan.server_scale.is_some() && !policy.commands {
-        let hint = "ask the operator to start the service with --allow-command";
-        refused.push(field(&["scale", "server"], "a command can start any program here", hint));
+        refused.push(field(&["scale", "server"], "a command can start any program here", ALLOW_COMMAND));
     }
     let mut allowed = AllowedPaths::of(&policy.paths);
     for cell in &plan.cells {
@@ -107,6 +106,9 @@ fn refused(plan: &Plan, policy: &RequestPolicy) -> Vec<RefusedField> {
     }
     refused
 }
+
+/// What lets requests start commands.
+const ALLOW_COMMAND: &str = "ask the operator to start the service with --allow-command";
 
 fn field(path: &[&str], text: impl Into<String>, hint: impl Into<String>) -> RefusedField {
     let path = path.iter().map(|key| (*key).to_owned()).collect();
@@ -123,9 +125,8 @@ fn on_this_host(fleet: Option<&Fleet>) -> bool {
 }
 
 fn refused_launcher(section: &str, launcher: &Launcher, policy: &RequestPolicy) -> Option<RefusedField> {
-    const ALLOW: &str = "ask the operator to start the service with --allow-command";
     let starts = |path: &[&str], what: &str| {
-        (!policy.commands).then(|| field(path, format!("{what} can start any program here"), ALLOW))
+        (!policy.commands).then(|| field(path, format!("{what} can start any program here"), ALLOW_COMMAND))
     };
     match launcher {
         Launcher::Local { .. } => (!policy.local).then(|| {
@@ -157,8 +158,11 @@ fn refused_accounting(target: &Target, policy: &RequestPolicy) -> Option<Refused
         (_, false) => "accounting without ssh, or with options of ssh",
     };
     (!policy.commands).then(|| {
-        let hint = "ask the operator to start the service with --allow-command";
-        field(&["targets", &target.name, "accounting"], format!("{what} can start any program here"), hint)
+        field(
+            &["targets", &target.name, "accounting"],
+            format!("{what} can start any program here"),
+            ALLOW_COMMAND,
+        )
     })
 }
 
@@ -166,8 +170,7 @@ fn refused_accounting(target: &Target, policy: &RequestPolicy) -> Option<Refused
 fn refused_provision(target: &Target, policy: &RequestPolicy) -> Option<RefusedField> {
     let refused = target.provision.is_some() && !policy.commands;
     refused.then(|| {
-        let hint = "ask the operator to start the service with --allow-command";
-        field(&["targets", &target.name, "provision"], "provision can start any program here", hint)
+        field(&["targets", &target.name, "provision"], "provision can start any program here", ALLOW_COMMAND)
     })
 }
 

@@ -32,12 +32,8 @@ fn named(name: &str) -> String {
         "sizes" => "list of numbers or words".to_owned(),
         "slurm" | "kubernetes" | "command" => here(&format!("fleet-{name}-")),
         "claim" => here("fleet-kubernetes-claim-"),
-        "accounting_gluster" | "accounting_ceph" | "accounting_command" => {
-            here(&format!("accounting-{}-", name.trim_start_matches("accounting_")))
-        }
-        "provision_gluster" | "provision_tgt" => {
-            here(&format!("provision-{}-", name.trim_start_matches("provision_")))
-        }
+        "accounting_gluster" | "accounting_ceph" | "accounting_command" | "provision_gluster"
+        | "provision_tgt" => here(&format!("{}-", name.replace('_', "-"))),
         "via" => format!("host, or {}", here("accounting-via-")),
         "file_size" => format!("size, or {}", here("file_size-")),
         "lognormal" => here("file_size-lognormal-"),
@@ -62,10 +58,6 @@ fn named(name: &str) -> String {
     }
 }
 
-fn names(keys: &[Key]) -> Vec<&str> {
-    keys.iter().map(|key| key.name).collect()
-}
-
 fn table(title: &str, about: &str, keys: &[Key]) -> String {
     let mut out = format!("### {title}\n\n{about}\n\n| key | value | default | what |\n|---|---|---|---|\n");
     for key in keys {
@@ -73,9 +65,7 @@ fn table(title: &str, about: &str, keys: &[Key]) -> String {
             "" if LAUNCHERS.contains(&key.name) && [FLEET.len(), OBSERVE.len()].contains(&keys.len()) => {
                 "**one of these**"
             }
-            "" if [ACCOUNTING, PROVISION, VIA].iter().any(|one_of| names(one_of) == names(keys)) => {
-                "**one of these**"
-            }
+            "" if [ACCOUNTING, PROVISION, VIA].contains(&keys) => "**one of these**",
             "" => "**required**",
             default => default,
         };

@@ -1,7 +1,7 @@
 //! `accounting` of a target: whose counters are read before and after its measurements.
 
 use super::fleet::arguments;
-use super::via::{names, only_key, timeout_ms, via, words};
+use super::via::{is_plain, names, only_key, timeout_ms, via, words};
 use crate::accounting::{ACCOUNTING_TIMEOUT_MS, Accounting, ServerCounters};
 use crate::known::{ACCOUNTING, ACCOUNTING_CEPH, ACCOUNTING_COMMAND, ACCOUNTING_GLUSTER, Key};
 use crate::reader::Fields;
@@ -59,17 +59,10 @@ fn section<'r>(fields: &Fields<'r>, key: &str, short: &str, keys: &[Key]) -> Opt
     Some(below)
 }
 
-/// A word that no program takes for an option.
-fn plain(text: &str) -> bool {
-    !text.is_empty()
-        && !text.starts_with('-')
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
-}
-
 fn volume(fields: &Fields<'_>) -> Option<String> {
     let node = fields.get("volume")?;
     let text = fields.reader.text(&node, "write the volume's name")?;
-    if !plain(&text) {
+    if !is_plain(&text) {
         fields.reader.fault(
             &node,
             format!("{text:?} is no name of a volume"),
@@ -84,7 +77,7 @@ fn daemons(fields: &Fields<'_>) -> Option<Vec<String>> {
     let names = words(fields, "mds")?;
     let names: Vec<String> =
         names.into_iter().map(|name| name.strip_prefix("mds.").map_or(name.clone(), str::to_owned)).collect();
-    if let Some(name) = names.iter().find(|name| !plain(name)) {
+    if let Some(name) = names.iter().find(|name| !is_plain(name)) {
         fields.fault(
             "mds",
             format!("{name:?} is no name of a metadata server"),

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::fleet::{arguments, texts};
 use super::hosts::Hosts;
-use super::via::{names, only_key, timeout_ms, via, words};
+use super::via::{is_plain, names, only_key, timeout_ms, via, words};
 use crate::kind::TargetKind;
 use crate::known::{PROVISION, PROVISION_GLUSTER, PROVISION_TGT};
 use crate::provision::{
@@ -101,13 +101,8 @@ fn volume(fields: &Fields<'_>) -> Option<GlusterVolume> {
     let mut bricks = Vec::new();
     for text in words(fields, "bricks")? {
         let brick = text.split_once(":/").map(|(host, path)| (host, format!("/{}", path.trim_matches('/'))));
-        let plain = |host: &str| {
-            !host.is_empty()
-                && !host.starts_with('-')
-                && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-        };
         match brick {
-            Some((host, directory)) if plain(host) && is_directory(&directory) => {
+            Some((host, directory)) if is_plain(host) && is_directory(&directory) => {
                 bricks.push(Brick { host: host.to_owned(), directory });
             }
             _ => {
@@ -144,11 +139,8 @@ fn volume(fields: &Fields<'_>) -> Option<GlusterVolume> {
         }
     }
     let settings = texts(fields, "settings");
-    let plain = |name: &str| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-    };
     if let Some((name, value)) =
-        settings.iter().find(|(name, value)| name.starts_with('-') || !plain(name) || value.starts_with('-'))
+        settings.iter().find(|(name, value)| !is_plain(name) || value.starts_with('-'))
     {
         let hint = "write options as gluster volume set has them, such as performance.io-cache: \"off\"";
         fields.fault("settings", format!("{name}: {value} is no option of a volume"), hint);

@@ -31,6 +31,13 @@ pub(super) fn only_key<'k>(
     None
 }
 
+/// A word that no program takes for an option.
+pub(super) fn is_plain(word: &str) -> bool {
+    !word.is_empty()
+        && !word.starts_with('-')
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
 /// The names of keys.
 pub(super) fn names(keys: &[Key]) -> Vec<&'static str> {
     keys.iter().map(|key| key.name).collect()

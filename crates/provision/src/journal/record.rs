@@ -58,6 +58,17 @@ impl Resource {
         }
     }
 
+    /// Whether removing this removes that as well.
+    pub(crate) fn contains(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::FileSystem { name }, Self::Place(place)) => place.is_in_file_system(name),
+            (Self::Bucket { name }, Self::Place(place)) => place.is_in_bucket(name),
+            (Self::Place(outer), Self::Place(place)) => place.is_in_place(outer),
+            (Self::User { name }, Self::AccessKey { user }) => user == name,
+            _ => false,
+        }
+    }
+
     /// The name of its kind, as in the file.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {

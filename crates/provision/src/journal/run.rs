@@ -86,30 +86,19 @@ impl Run {
         })
     }
 
-    /// Records that the resource is gone, with the places that it contained.
+    /// Records that the resource is gone, with what it contained.
     ///
     /// # Errors
     /// The journal could not be written; `manometer cleanup` will look for it again.
     pub fn removed(&self, id: EntryId) -> Result<(), ProvisionError> {
+        let outstanding = self.outstanding();
+        let whole = outstanding.iter().find(|entry| entry.id == id);
+        let inside = |entry: &&Entry| whole.is_some_and(|whole| whole.resource.contains(&entry.resource));
         // The contents first: if this process is killed in between, the next cleanup still checks the container.
-        for inner in self.inside(id).into_iter().chain([id]) {
-            self.settle(inner, State::Removed, Record::Removed { n: inner.0 })?;
+        for id in outstanding.iter().filter(inside).map(|entry| entry.id).chain([id]) {
+            self.settle(id, State::Removed, Record::Removed { n: id.0 })?;
         }
         Ok(())
-    }
-
-    /// The outstanding places that a place contains.
-    fn inside(&self, id: EntryId) -> Vec<EntryId> {
-        let outstanding = self.outstanding();
-        let outer = outstanding.iter().find_map(|entry| match &entry.resource {
-            Resource::Place(place) if entry.id == id => Some(place.clone()),
-            _ => None,
-        });
-        let is_inside = |entry: &&Entry| match (&entry.resource, &outer) {
-            (Resource::Place(place), Some(outer)) => place.is_in_place(outer),
-            _ => false,
-        };
-        outstanding.iter().filter(is_inside).map(|entry| entry.id).collect()
     }
 
     /// Records that the resource existed before this run or could not be created: it is never removed.

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use fleet::launch::SshLogin;
 use provision::{ApiSecret, BucketAccess, Helper, Journal, PlaceError, RecordedPlace, RunId, cleanup_run};
-use provisioners::ToolAccess;
 use runner::Events;
 use serde::Serialize;
 use targets::{AccessKey, HeldSecrets, Removal};
@@ -52,9 +50,8 @@ impl Helper for SentSecrets {
     }
 
     fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), PlaceError> {
-        if provisioners::is_provisioned(place) {
-            let access = ToolAccess { login: SshLogin::default(), stop: &|| false };
-            return Ok(provisioners::remove_left(place, &access)?);
+        if let Some(removed) = provisioners::remove_left(place) {
+            return Ok(removed?);
         }
         let key = access.map(AccessKey::from).or_else(|| self.keys.get(&place.scheme).cloned());
         // Without one, the keys of the service's own account would be looked for.
