@@ -2,7 +2,7 @@
 
 use wire::nfs3::{Attributes, Device, FileType, SetAttributes, SetTime, Time, Verifier, WccAttributes};
 
-use super::access::Caller;
+use super::access::{self, Caller};
 use super::content::Content;
 use super::directory::Directory;
 
@@ -104,6 +104,11 @@ impl Node {
     /// Whether the caller has all `wanted` permissions.
     pub(super) fn permits(&self, caller: &Caller, wanted: u32) -> bool {
         caller.may(wanted, self.mode, self.uid, self.gid)
+    }
+
+    /// Whether the caller may read it: who may execute a file must be able to.
+    pub(super) fn lets_read(&self, caller: &Caller) -> bool {
+        self.permits(caller, access::READ) || self.permits(caller, access::EXECUTE)
     }
 
     /// Updates the times after a change to directory entries or file data.

@@ -23,9 +23,7 @@ impl Tree {
         if write {
             self.writable()?;
         }
-        // As with READ: who may execute a file must be able to read it.
-        let readable = node.permits(caller, access::READ) || node.permits(caller, access::EXECUTE);
-        let allowed = (!read || readable) && (!write || node.permits(caller, access::WRITE));
+        let allowed = (!read || node.lets_read(caller)) && (!write || node.permits(caller, access::WRITE));
         if allowed { Ok(()) } else { Err(Status::ACCES) }
     }
 }

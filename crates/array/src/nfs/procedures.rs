@@ -6,7 +6,7 @@ use wire::nfs3::{
     AccessArgs, AccessOk, Attributes, CommitArgs, CommitOk, CreateArgs, CreateOk, DirArgs, FileHandle,
     FileType, FsinfoOk, FsstatOk, LinkArgs, LinkWcc, LookupOk, MkdirArgs, MknodArgs, MknodWhat, NfsFailure,
     Path, PathconfOk, Procedure, ProcedureResult, ReadArgs, ReadlinkOk, RenameArgs, RenameWcc, SetattrArgs,
-    Stability, Status, SymlinkArgs, Time, WccData, WriteArgs, WriteOk,
+    Status, SymlinkArgs, Time, WccData, WriteArgs, WriteOk,
 };
 use wire::xdr::{DecodeError, Encode};
 
@@ -41,16 +41,11 @@ pub(super) fn answer(
             let read: ReadArgs = arguments(call)?;
             out.read(xid, call.read_count(), |space| {
                 let (system, node) = files.resolve(&read.file)?;
-                let mut tree = system.lock();
-                match execution {
-                    Execution::Unfaithful => tree.read_old(node, &call.caller, read.offset, space),
-                    _ => tree.read(node, &call.caller, read.offset, space),
-                }
+                execution.read(&mut system.lock(), node, &call.caller, read.offset, space)
             });
         }
         Procedure::Write => {
-            let keep_old = execution == Execution::KeepingOld;
-            out.outcome::<_, WccData>(xid, write(files, call, &arguments(call)?, keep_old));
+            out.outcome::<_, WccData>(xid, write(files, call, &arguments(call)?, execution));
         }
         Procedure::Commit => {
             let commit: CommitArgs = arguments(call)?;
@@ -101,20 +96,19 @@ pub(super) fn answer(
     Ok(())
 }
 
-fn write(files: &Files, call: &Call<'_>, write: &WriteArgs<'_>, keep_old: bool) -> Result<WriteOk, Status> {
+fn write(
+    files: &Files,
+    call: &Call<'_>,
+    write: &WriteArgs<'_>,
+    execution: Execution,
+) -> Result<WriteOk, Status> {
     if write.count as usize != write.data.len() {
         return Err(Status::INVAL);
     }
     let (system, node) = files.resolve(&write.file)?;
     let mut tree = system.lock();
-    if keep_old {
-        tree.keep_old(node, write.offset, write.data.len());
-    }
-    let done = tree.write(node, &call.caller, write.offset, write.data, write.stable)?;
-    let committed = match write.stable {
-        Stability::Unstable => Stability::Unstable,
-        Stability::DataSync | Stability::FileSync => Stability::FileSync,
-    };
+    let (done, committed) =
+        execution.write(&mut tree, node, &call.caller, write.offset, write.data, write.stable)?;
     Ok(WriteOk { attributes: done.attributes, count: write.count, committed, verifier: done.verifier })
 }
 

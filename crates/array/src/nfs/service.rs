@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wire::nfs3::{Attributes, Procedure, Status};
+use wire::nfs3::{Attributes, Procedure, Stability, Status};
 use wire::rpc::AcceptStatus;
 use wire::xdr::{self, DecodeError};
 
@@ -11,7 +11,7 @@ use super::call::{Call, Target};
 use super::mounts::MountList;
 use super::out::Out;
 use super::{mountd, portmapper, procedures, v41};
-use crate::files::Files;
+use crate::files::{Caller, Files, NodeId, ReadDone, Tree, WriteEffect};
 
 /// The ports of one data address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +34,44 @@ pub(super) enum Execution {
     Failing(Status),
     /// The reply will be cut off, so the call has no effect.
     Unheard,
+}
+
+impl Execution {
+    /// Does a READ.
+    pub(super) fn read(
+        self,
+        tree: &mut Tree,
+        node: NodeId,
+        caller: &Caller,
+        offset: u64,
+        space: &mut [u8],
+    ) -> Result<ReadDone, Status> {
+        match self {
+            Self::Unfaithful => tree.read_old(node, caller, offset, space),
+            _ => tree.read(node, caller, offset, space),
+        }
+    }
+
+    /// Does a WRITE; returns also how durable it is.
+    pub(super) fn write(
+        self,
+        tree: &mut Tree,
+        node: NodeId,
+        caller: &Caller,
+        offset: u64,
+        data: &[u8],
+        stable: Stability,
+    ) -> Result<(WriteEffect, Stability), Status> {
+        if self == Self::KeepingOld {
+            tree.keep_old(node, offset, data.len());
+        }
+        let done = tree.write(node, caller, offset, data, stable)?;
+        let committed = match stable {
+            Stability::Unstable => Stability::Unstable,
+            Stability::DataSync | Stability::FileSync => Stability::FileSync,
+        };
+        Ok((done, committed))
+    }
 }
 
 /// Answers the calls to one data address.

@@ -94,6 +94,26 @@ pub fn open(reactor: &Reactor, driver: &NfsDriver, lanes: u32) -> NfsSession {
     reactor.block_on(driver.connect(reactor, &context(lanes))).unwrap()
 }
 
+/// A server, a client of it whose directory is there, and a session.
+pub fn started(
+    version: NfsVersion,
+    connections_per_worker: u32,
+    lanes: u32,
+) -> (Fixture, NfsDriver, Reactor, NfsSession) {
+    let fixture = Fixture::new();
+    let driver = fixture.driver(version, connections_per_worker);
+    let reactor = reactor();
+    let session = open(&reactor, &driver, lanes);
+    (fixture, driver, reactor, session)
+}
+
+/// Ends a session, removes everything, and checks that nothing is left.
+pub fn finished(fixture: &Fixture, driver: &NfsDriver, session: NfsSession) {
+    drop(session);
+    driver.remove_all(LIMIT).unwrap();
+    fixture.assert_empty();
+}
+
 pub fn op(kind: OpKind, object: u64, offset: u64, len: u64) -> Op {
     Op::new(kind, 0, object).range(offset, len)
 }

@@ -69,9 +69,7 @@ fn every_operation_does_the_same_in_both_versions() {
                     }
                 }
                 assert_eq!(fixture.counts(), made, "{version:?}");
-                drop(session);
-                driver.remove_all(LIMIT).unwrap();
-                fixture.assert_empty();
+                finished(&fixture, &driver, session);
                 seen.push(counts);
             }
             assert_eq!(seen[0], seen[1], "{lookup:?}");
@@ -82,27 +80,19 @@ fn every_operation_does_the_same_in_both_versions() {
 #[test]
 fn a_thousand_files_are_open_at_once() {
     const LANES: u32 = 1000;
-    let fixture = Fixture::new();
-    let driver = fixture.driver(NfsVersion::V4_1, 4);
-    let reactor = reactor();
-    let session = open(&reactor, &driver, LANES);
+    let (fixture, driver, reactor, session) = started(NfsVersion::V4_1, 4, LANES);
     for kind in [OpKind::Create, OpKind::Open, OpKind::Close, OpKind::Open] {
         all_ok(&reactor, &session, LANES, kind, 0);
     }
     assert_eq!(session.facts().reconnects, 0);
     // What is left open is closed before the client is destroyed.
-    drop(session);
-    driver.remove_all(LIMIT).unwrap();
-    fixture.assert_empty();
+    finished(&fixture, &driver, session);
 }
 
 #[test]
 fn many_lanes_and_connections_move_verified_data() {
     for version in BOTH {
-        let fixture = Fixture::new();
-        let driver = fixture.driver(version, 3);
-        let reactor = reactor();
-        let session = open(&reactor, &driver, 24);
+        let (fixture, driver, reactor, session) = started(version, 3, 24);
         // Small enough to be one call, and large enough to be several.
         for len in [4096, 100_001, 3 << 20] {
             for kind in [OpKind::Create, OpKind::Write, OpKind::Commit, OpKind::Read, OpKind::Remove] {
@@ -111,9 +101,7 @@ fn many_lanes_and_connections_move_verified_data() {
             }
         }
         assert_eq!(session.facts().connections.len(), 3, "{version:?}");
-        drop(session);
-        driver.remove_all(LIMIT).unwrap();
-        fixture.assert_empty();
+        finished(&fixture, &driver, session);
     }
 }
 
@@ -121,10 +109,7 @@ fn many_lanes_and_connections_move_verified_data() {
 fn a_listing_goes_through_all_pages() {
     const FILES: u32 = 3000;
     for version in BOTH {
-        let fixture = Fixture::new();
-        let driver = fixture.driver(version, 1);
-        let reactor = reactor();
-        let session = open(&reactor, &driver, FILES / 10);
+        let (fixture, driver, reactor, session) = started(version, 1, FILES / 10);
         for round in 0..10 {
             let results = std::cell::RefCell::new(Vec::new());
             let lane = async |lane: u32| {

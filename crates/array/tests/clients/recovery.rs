@@ -30,10 +30,7 @@ fn cycle(reactor: &Reactor, session: &NfsSession) {
 #[test]
 fn errors_that_pass_are_waited_for() {
     for version in BOTH {
-        let fixture = Fixture::new();
-        let driver = fixture.driver(version, 2);
-        let reactor = reactor();
-        let session = open(&reactor, &driver, LANES);
+        let (fixture, driver, reactor, session) = started(version, 2, LANES);
         fixture.strike(PathRule { error_share: Some(0.2), ..PathRule::default() });
         cycle(&reactor, &session);
         let rule =
@@ -42,46 +39,34 @@ fn errors_that_pass_are_waited_for() {
         let error = perform(&reactor, &session, op(OpKind::Create, 1, 0, 0)).unwrap_err();
         assert_eq!(error.kind, metrics::ErrorKind::NoSpace, "{version:?}: {error}");
         fixture.faults.set(FaultPlan::default());
-        drop(session);
-        driver.remove_all(LIMIT).unwrap();
-        fixture.assert_empty();
+        finished(&fixture, &driver, session);
     }
 }
 
 #[test]
 fn lost_connections_are_replaced_and_nothing_is_done_twice() {
     for version in BOTH {
-        let fixture = Fixture::new();
-        let driver = fixture.driver(version, 2);
-        let reactor = reactor();
-        let session = open(&reactor, &driver, LANES);
+        let (fixture, driver, reactor, session) = started(version, 2, LANES);
         fixture.strike(PathRule { reset_share: Some(0.05), ..PathRule::default() });
         let rounds = (0..50).take_while(|round| *round < 3 || session.facts().reconnects == 0);
         rounds.for_each(|_| cycle(&reactor, &session));
         assert!(session.facts().reconnects > 0, "{version:?}");
         fixture.faults.set(FaultPlan::default());
-        drop(session);
-        driver.remove_all(LIMIT).unwrap();
-        fixture.assert_empty();
+        finished(&fixture, &driver, session);
     }
 }
 
 #[test]
 fn latency_and_bandwidth_change_nothing_but_time() {
     for version in BOTH {
-        let fixture = Fixture::new();
-        let driver = fixture.driver(version, 2);
-        let reactor = reactor();
-        let session = open(&reactor, &driver, LANES);
+        let (fixture, driver, reactor, session) = started(version, 2, LANES);
         let latency = Some(LatencyDistribution::Fixed(Duration::from_millis(3)));
         fixture.strike(PathRule { latency, bandwidth_bytes_per_s: Some(100 << 20), ..PathRule::default() });
         // Other than this, times are tested where latencies are measured.
         let begun = reactor::clock::now_ns();
         cycle(&reactor, &session);
         assert!(reactor::clock::now_ns() - begun > 3_000_000 * 20, "{version:?}");
-        drop(session);
-        driver.remove_all(LIMIT).unwrap();
-        fixture.assert_empty();
+        finished(&fixture, &driver, session);
     }
 }
 
@@ -103,10 +88,7 @@ fn sessions_leases_and_servers_that_end_are_replaced() {
         ("the server", |plan| plan.nfs_restarts += 1),
     ];
     for (name, end) in ends {
-        let fixture = Fixture::new();
-        let driver = fixture.driver(NfsVersion::V4_1, 2);
-        let reactor = reactor();
-        let session = open(&reactor, &driver, LANES);
+        let (fixture, driver, reactor, session) = started(NfsVersion::V4_1, 2, LANES);
         for round in 1..4 {
             cycle(&reactor, &session);
             let before = session.facts().reconnects;
@@ -121,19 +103,14 @@ fn sessions_leases_and_servers_that_end_are_replaced() {
             let reason = &facts.reconnect_reasons[0].text;
             assert!(reason.contains("NFS4ERR_BADSESSION"), "{name}: {reason}");
         }
-        drop(session);
-        driver.remove_all(LIMIT).unwrap();
-        fixture.assert_empty();
+        finished(&fixture, &driver, session);
     }
 }
 
 /// An open ends with the lease, and the lane goes on.
 #[test]
 fn what_was_open_when_the_lease_ended_is_closed() {
-    let fixture = Fixture::new();
-    let driver = fixture.driver(NfsVersion::V4_1, 1);
-    let reactor = reactor();
-    let session = open(&reactor, &driver, 1);
+    let (fixture, driver, reactor, session) = started(NfsVersion::V4_1, 1, 1);
     perform(&reactor, &session, op(OpKind::Create, 1, 0, 0)).unwrap();
     // A lost session leaves the client and its opens.
     perform(&reactor, &session, op(OpKind::Open, 1, 0, 0)).unwrap();
@@ -145,19 +122,14 @@ fn what_was_open_when_the_lease_ended_is_closed() {
     assert_eq!(perform(&reactor, &session, op(OpKind::Close, 1, 0, 0)).unwrap().retries, 1);
     perform(&reactor, &session, op(OpKind::Open, 1, 0, 0)).unwrap();
     perform(&reactor, &session, op(OpKind::Close, 1, 0, 0)).unwrap();
-    drop(session);
-    driver.remove_all(LIMIT).unwrap();
-    fixture.assert_empty();
+    finished(&fixture, &driver, session);
 }
 
 /// Renames that are acknowledged and not done, and old data, are found in either version.
 #[test]
 fn lies_are_found_out() {
     for version in BOTH {
-        let fixture = Fixture::new();
-        let driver = fixture.driver(version, 1);
-        let reactor = reactor();
-        let session = open(&reactor, &driver, 1);
+        let (fixture, driver, reactor, session) = started(version, 1, 1);
         perform(&reactor, &session, op(OpKind::Create, 1, 0, 0)).unwrap();
         fixture.strike(PathRule { lost_rename_share: Some(1.0), ..PathRule::default() });
         perform(&reactor, &session, op(OpKind::Rename, 1, 0, 0).other(2)).unwrap();
@@ -172,8 +144,6 @@ fn lies_are_found_out() {
         perform(&reactor, &session, op(OpKind::Read, 3, 0, 5000)).unwrap_err();
         fixture.faults.set(FaultPlan::default());
         perform(&reactor, &session, op(OpKind::Read, 3, 0, 5000)).unwrap();
-        drop(session);
-        driver.remove_all(LIMIT).unwrap();
-        fixture.assert_empty();
+        finished(&fixture, &driver, session);
     }
 }

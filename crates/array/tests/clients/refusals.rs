@@ -48,10 +48,7 @@ fn a_version_that_is_off_does_not_show_the_file_system() {
 #[test]
 fn a_read_only_file_system_takes_no_changes() {
     for version in BOTH {
-        let fixture = Fixture::new();
-        let driver = fixture.driver(version, 1);
-        let reactor = reactor();
-        let session = open(&reactor, &driver, 1);
+        let (fixture, _driver, reactor, session) = started(version, 1, 1);
         perform(&reactor, &session, op(OpKind::Create, 1, 0, 0)).unwrap();
         let options = Options { read_only: true, ..Options::default() };
         fixture.files.set_options("fs", options).unwrap();

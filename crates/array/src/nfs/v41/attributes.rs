@@ -1,8 +1,8 @@
 //! GETATTR, and attributes that are to be set.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
 
+use wire::NumberText;
 use wire::nfs3::{Attributes, FileType, SetAttributes, SetTime, Time};
 use wire::nfs4::{
     Attribute, Bitmap, Fattr, Handle, Nfs4Status, Operation, Owner, ServedAttributes, SetAttributes4,
@@ -69,26 +69,8 @@ pub(super) fn wanted(given: &Fattr<'_>) -> Result<SetAttributes, Nfs4Status> {
 }
 
 /// A user's or a group's number as text.
-#[derive(Default)]
-struct Digits {
-    bytes: [u8; 10],
-    len: usize,
-}
-
-impl Digits {
-    fn of(id: u32) -> Self {
-        let mut digits = Self::default();
-        let mut free = &mut digits.bytes[..];
-        // Ten digits are enough for any.
-        let _ = write!(free, "{id}");
-        let left = free.len();
-        digits.len = digits.bytes.len() - left;
-        digits
-    }
-
-    fn text(&self) -> Owner<'_> {
-        Owner(&self.bytes[..self.len])
-    }
+fn digits(id: u32) -> NumberText {
+    NumberText::decimal(id.into())
 }
 
 /// What all files of a file system have in common.
@@ -139,7 +121,7 @@ impl Common {
 
     fn put_described(&self, asked: &Bitmap, file: &Described, to: &mut Vec<u8>) {
         let Described { attributes, handle, change, mounted_on } = file;
-        let (owner, group) = (Digits::of(attributes.uid), Digits::of(attributes.gid));
+        let (owner, group) = (digits(attributes.uid), digits(attributes.gid));
         let served = ServedAttributes {
             supported: Some(SUPPORTED),
             kind: Some(attributes.kind),
@@ -171,8 +153,8 @@ impl Common {
             mode: Some(attributes.mode),
             no_truncation: Some(true),
             links: Some(attributes.links),
-            owner: Some(owner.text()),
-            group: Some(group.text()),
+            owner: Some(Owner(owner.as_bytes())),
+            group: Some(Owner(group.as_bytes())),
             device: Some(attributes.device),
             available_bytes: Some(self.free_bytes),
             free_bytes: Some(self.free_bytes),
@@ -273,10 +255,10 @@ mod tests {
     #[test]
     fn numbers_become_text_and_text_becomes_numbers() {
         for id in [0, 7, 1000, u32::MAX] {
-            let digits = Digits::of(id);
+            let digits = digits(id);
             let mut values = Vec::new();
-            let mask =
-                SetAttributes4 { owner: Some(digits.text()), ..SetAttributes4::default() }.put(&mut values);
+            let mask = SetAttributes4 { owner: Some(Owner(digits.as_bytes())), ..SetAttributes4::default() }
+                .put(&mut values);
             assert_eq!(wanted(&Fattr { mask, values: &values }).unwrap().uid, Some(id));
         }
         for (name, expected) in

@@ -1,19 +1,17 @@
 //! READ, WRITE, COMMIT, SETATTR, ACCESS and READLINK.
 
-use wire::nfs3::{AccessArgs, Path, Stability, Verifier};
+use wire::nfs3::{AccessArgs, Path, Verifier};
 use wire::nfs4::{
     Access4Ok, Bitmap, Commit4Args, Fattr, Nfs4Status, OpenArgs, Operation, Read4Args, SetAttrArgs,
-    SetAttrResult, Write4Args, Write4Ok,
+    Write4Args, Write4Ok,
 };
-use wire::xdr::Encode;
 
 use super::attributes::wanted;
-use super::compound::Run;
+use super::compound::{Run, put};
 use super::place::{Place, kind};
 use super::{regular, status};
 use crate::nfs::call::IO_MAX;
 use crate::nfs::parts::Parts;
-use crate::nfs::service::Execution;
 
 /// All bits of ACCESS.
 const ACCESS_BITS: u32 = AccessArgs::READ
@@ -31,11 +29,7 @@ impl Run<'_> {
         to.read((args.count as usize).min(IO_MAX), |space| {
             let mut tree = system.lock();
             regular(kind(&tree, node)?)?;
-            let done = match self.execution {
-                Execution::Unfaithful => tree.read_old(node, self.caller, args.offset, space),
-                _ => tree.read(node, self.caller, args.offset, space),
-            };
-            done.map_err(status)
+            self.execution.read(&mut tree, node, self.caller, args.offset, space).map_err(status)
         })
     }
 
@@ -44,14 +38,8 @@ impl Run<'_> {
         self.service.clients.may_use(self.client()?, file, self.stated(args.state)?, OpenArgs::WRITE)?;
         let mut tree = system.lock();
         regular(kind(&tree, node)?)?;
-        if self.execution == Execution::KeepingOld {
-            tree.keep_old(node, args.offset, args.data.len());
-        }
-        let done = tree.write(node, self.caller, args.offset, args.data, args.stable).map_err(status)?;
-        let committed = match args.stable {
-            Stability::Unstable => Stability::Unstable,
-            Stability::DataSync | Stability::FileSync => Stability::FileSync,
-        };
+        let done = self.execution.write(&mut tree, node, self.caller, args.offset, args.data, args.stable);
+        let (done, committed) = done.map_err(status)?;
         Ok(Write4Ok { count: args.data.len() as u32, committed, verifier: done.verifier })
     }
 
@@ -62,14 +50,8 @@ impl Run<'_> {
         Ok(tree.commit(node).map_err(status)?.verifier)
     }
 
-    pub(super) fn set_attributes(&self, args: &SetAttrArgs<'_>) -> SetAttrResult {
-        match self.set(args) {
-            Ok(set) => SetAttrResult { status: Nfs4Status::OK, set },
-            Err(status) => SetAttrResult { status, set: Bitmap::EMPTY },
-        }
-    }
-
-    fn set(&self, args: &SetAttrArgs<'_>) -> Result<Bitmap, Nfs4Status> {
+    /// SETATTR; returns what was set.
+    pub(super) fn set_attributes(&self, args: &SetAttrArgs<'_>) -> Result<Bitmap, Nfs4Status> {
         let Fattr { mask, .. } = args.attributes;
         let (system, node) = self.node(Nfs4Status::ROFS)?;
         let wanted = wanted(&args.attributes)?;
@@ -99,9 +81,7 @@ impl Run<'_> {
             Nfs4Status::INVAL => Nfs4Status::WRONG_TYPE,
             other => other,
         });
-        let result = Ok::<_, Nfs4Status>(Path(target?.0));
-        Operation::ReadLink.encode(to.bytes());
-        result.encode(to.bytes());
+        put(to, Operation::ReadLink, &Ok(Path(target?.0)));
         Ok(())
     }
 }

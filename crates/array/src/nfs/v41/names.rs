@@ -9,7 +9,7 @@ use super::attributes::{change, wanted};
 use super::compound::Run;
 use super::place::{Place, kind};
 use super::{directory, name, status};
-use crate::files::{FileSystem, NodeId, What};
+use crate::files::{FileSystem, NodeId, Tree, What};
 use crate::nfs::service::Execution;
 
 /// A directory's change, of an operation under its file system's lock.
@@ -19,6 +19,12 @@ pub(super) fn changed(directory: &WccData) -> ChangeInfo {
         before: directory.before.map_or(0, |before| change(before.changed)),
         after: directory.after.map_or(0, |after| change(after.changed)),
     }
+}
+
+/// That of a directory or a file which an operation did not change.
+pub(super) fn unchanged(tree: &Tree, node: NodeId) -> Result<ChangeInfo, Nfs4Status> {
+    let now = change(tree.attributes(node).map_err(status)?.changed);
+    Ok(ChangeInfo { atomic: true, before: now, after: now })
 }
 
 impl Run<'_> {
@@ -73,12 +79,7 @@ impl Run<'_> {
         directory(kind(&tree, to)?)?;
         if self.execution == Execution::Unfaithful {
             tree.lookup(from, self.caller, old).map_err(status)?;
-            let as_before = |id| {
-                let after = tree.attributes(id).map_err(status)?;
-                let unchanged = change(after.changed);
-                Ok::<_, Nfs4Status>(ChangeInfo { atomic: true, before: unchanged, after: unchanged })
-            };
-            return Ok(RenameOk { from: as_before(from)?, to: as_before(to)? });
+            return Ok(RenameOk { from: unchanged(&tree, from)?, to: unchanged(&tree, to)? });
         }
         let (from, to) = tree.rename(self.caller, (from, old), (to, new)).map_err(status)?;
         Ok(RenameOk { from: changed(&from), to: changed(&to) })

@@ -9,9 +9,9 @@ use wire::nfs4::{
 };
 use wire::xdr::Encode;
 
-use super::attributes::{change, wanted};
+use super::attributes::wanted;
 use super::compound::Run;
-use super::names::changed;
+use super::names::{changed, unchanged};
 use super::place::{Place, kind};
 use super::state::{FileKey, Opening};
 use super::{directory, regular, status};
@@ -59,9 +59,8 @@ impl Run<'_> {
                 }
                 may_open(&tree, node, self.caller, access)?;
                 let state = self.service.clients.open(file, &opening)?;
-                let unchanged = change(tree.attributes(node).map_err(status)?.changed);
+                let info = unchanged(&tree, node)?;
                 drop(tree);
-                let info = ChangeInfo { atomic: true, before: unchanged, after: unchanged };
                 (Place::Node(system, node), state, info, Bitmap::EMPTY)
             }
         };
@@ -96,9 +95,7 @@ impl Run<'_> {
         let OpenHow::Create(create) = how else {
             let node = found.ok_or(Nfs4Status::NOENT)?;
             allowed(tree, node)?;
-            let unchanged = change(tree.attributes(parent).map_err(status)?.changed);
-            let directory = ChangeInfo { atomic: true, before: unchanged, after: unchanged };
-            return Ok(Opened { node, directory, set: Bitmap::EMPTY });
+            return Ok(Opened { node, directory: unchanged(tree, parent)?, set: Bitmap::EMPTY });
         };
         let (how, after, given) = creation(create)?;
         if let (Some(node), false) = (found, matches!(how, CreateHow::Guarded(_))) {

@@ -1,7 +1,6 @@
 //! Operations by name: each executed, and its result appended.
 
 use wire::nfs4::{Nfs4Status, OpArgument, StateStatuses};
-use wire::xdr::Encode;
 
 use super::compound::{Run, put, refuse};
 use crate::nfs::parts::Parts;
@@ -25,12 +24,10 @@ impl Run<'_> {
                 let room = self.limit().saturating_sub(to.len());
                 self.read_directory(args, room, to)
             }
-            O::SetAttr(args) => {
-                let result = self.set_attributes(args);
-                number.encode(to.bytes());
-                result.encode(to.bytes());
-                return result.status;
-            }
+            O::SetAttr(args) => match self.set_attributes(args) {
+                Ok(set) => return put(to, number, &Ok(set)),
+                Err(status) => Err(status),
+            },
             O::TestStateId(states) => match self.test_states(*states) {
                 Ok(statuses) => {
                     let statuses = StateStatuses::new(&statuses).ok_or(Nfs4Status::INVAL);

@@ -29,6 +29,13 @@ pub(super) struct Client {
     pub(super) reclaimed: bool,
 }
 
+impl Client {
+    /// Whether its lease is over.
+    pub(super) fn is_silent(&self, now_ns: u64, lease_ns: u64) -> bool {
+        now_ns.saturating_sub(self.renewed_ns) > lease_ns
+    }
+}
+
 /// What EXCHANGE_ID tells a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Introduced {
@@ -67,7 +74,7 @@ impl State {
             Some((_, _, user, _)) if update && user != principal => return Err(Nfs4Status::PERM),
             // Another user has the name: it stays taken as long as that one uses it.
             Some((id, _, user, _)) if user != principal => {
-                if known.sessions.values().any(|session| session.client == id) || known.opens.any_of(id) {
+                if known.is_busy(id) {
                     return Err(Nfs4Status::CLID_INUSE);
                 }
                 known.forget(id);
@@ -146,7 +153,7 @@ impl State {
         if !known.clients.contains_key(&client) {
             return Err(Nfs4Status::STALE_CLIENTID);
         }
-        if known.sessions.values().any(|session| session.client == client) || known.opens.any_of(client) {
+        if known.is_busy(client) {
             return Err(Nfs4Status::CLIENTID_BUSY);
         }
         known.forget(client);

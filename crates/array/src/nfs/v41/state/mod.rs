@@ -123,10 +123,14 @@ impl Known {
     }
 
     fn expire(&mut self, now_ns: u64, lease_ns: u64) {
-        let silent = |client: &Client| now_ns.saturating_sub(client.renewed_ns) > lease_ns;
-        let expired: Vec<u64> =
-            self.clients.iter().filter(|(_, client)| silent(client)).map(|(id, _)| *id).collect();
+        let silent = self.clients.iter().filter(|(_, client)| client.is_silent(now_ns, lease_ns));
+        let expired: Vec<u64> = silent.map(|(id, _)| *id).collect();
         expired.into_iter().for_each(|id| self.forget(id));
+    }
+
+    /// Whether a client has sessions or opens.
+    fn is_busy(&self, client: u64) -> bool {
+        self.sessions.values().any(|session| session.client == client) || self.opens.any_of(client)
     }
 
     /// Forgets a client with its sessions and opens.

@@ -86,15 +86,11 @@ impl State {
     ) -> Result<Sequenced, Nfs4Status> {
         let lease_ns = self.lease_ns();
         let known = &mut *self.known();
-        let client_id = known.sessions.get(&args.session).ok_or(Nfs4Status::BADSESSION)?.client;
-        let renewed = known.clients.get(&client_id).map(|client| client.renewed_ns);
-        if renewed.is_none_or(|renewed_ns| now_ns.saturating_sub(renewed_ns) > lease_ns) {
+        let session = known.sessions.get_mut(&args.session).ok_or(Nfs4Status::BADSESSION)?;
+        let client_id = session.client;
+        let client = known.clients.get_mut(&client_id);
+        let Some(client) = client.filter(|client| !client.is_silent(now_ns, lease_ns)) else {
             known.forget(client_id);
-            return Err(Nfs4Status::BADSESSION);
-        }
-        let (Some(session), Some(client)) =
-            (known.sessions.get_mut(&args.session), known.clients.get_mut(&client_id))
-        else {
             return Err(Nfs4Status::BADSESSION);
         };
         client.renewed_ns = client.renewed_ns.max(now_ns);
