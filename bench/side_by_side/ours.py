@@ -43,15 +43,18 @@ class Ours:
         self, nfs: Nfs, op: str, size: int, depth: int, sink: str, seconds: float, unit: str, version: str = "3"
     ) -> Sample:
         """One connection, `depth` ops in flight, files of 64 MiB in total."""
-        where = ["--server=127.0.0.1", f"--export={nfs.export}", f"--nfs-port={nfs.nfs_port}", f"--nfs-version={version}"]
-        what = [f"--op={op}", f"--block={size or 4096}", f"--lanes={depth}", "--connections=1", f"--sink={sink}"]
-        return self._run("nfs", seconds, unit, [*where, f"--mount-port={nfs.mount_port}", *what, "--data-mib=64"])
+        what = [f"--nfs-version={version}", f"--op={op}", f"--block={size or 4096}", f"--lanes={depth}", f"--sink={sink}"]
+        return self._nfs(nfs, seconds, unit, [*what, "--data-mib=64"])
 
     def nfs_names(self, nfs: Nfs, op: str, size: int, depth: int, seconds: float) -> Sample:
         """Whole small files over one connection, `depth` operations in flight."""
-        where = ["--server=127.0.0.1", f"--export={nfs.export}", f"--nfs-port={nfs.nfs_port}"]
-        what = [f"--names={op}", f"--block={size}", f"--lanes={depth}", "--connections=1"]
-        return self._run("nfs", seconds, "ops", [*where, f"--mount-port={nfs.mount_port}", *what])
+        return self._nfs(nfs, seconds, "ops", [f"--names={op}", f"--block={size}", f"--lanes={depth}"])
+
+    def _nfs(self, nfs: Nfs, seconds: float, unit: str, what: list[str]) -> Sample:
+        """A load over one connection."""
+        ports = [f"--nfs-port={nfs.nfs_port}", f"--mount-port={nfs.mount_port}"]
+        where = ["--server=127.0.0.1", f"--export={nfs.export}", *ports, "--connections=1"]
+        return self._run("nfs", seconds, unit, [*where, *what])
 
     def s3(self, s3: S3, op: str, size: int, concurrency: int, sink: str, seconds: float, unit: str) -> Sample:
         """`concurrency` requests in flight, each on a connection of its own."""

@@ -134,9 +134,9 @@ def bare_s3(s3: S3, op: str, size: int, concurrency: int, seconds: float, what: 
     return sample(client([str(bare("http")), *flags], seconds), what)
 
 
-def bare_nfs(nfs: Nfs, op: str, size: int, depth: int, seconds: float, what: str) -> Sample:
+def bare_nfs(nfs: Nfs, op: str, size: int, depth: int, seconds: float, what: str, file_mib: int = 64) -> Sample:
     """The same calls, prepared beforehand, on one connection."""
-    flags = [nfs.libnfs_url, str(nfs.nfs_port), op, str(size), str(depth), str(seconds), "64"]
+    flags = [nfs.libnfs_url, str(nfs.nfs_port), op, str(size), str(depth), str(seconds), str(file_mib)]
     return sample(client([str(bare("nfs")), *flags], seconds), what)
 
 
@@ -144,8 +144,7 @@ def bare_nfs_files(nfs: Nfs, op: str, size: int, depth: int, seconds: float) -> 
     """The same calls, prepared beforehand, on one connection: CREATE, WRITE and REMOVE of one file for each in flight, READ or GETATTR."""
     if op != "cycle":
         # One file of 1 MiB suffices: which bytes are read makes no difference to the client.
-        flags = [nfs.libnfs_url, str(nfs.nfs_port), {"read-file": "randread", "stat": "getattr"}[op]]
-        return sample(client([str(bare("nfs")), *flags, str(size), str(depth), str(seconds), "1"], seconds), "ops")
+        return bare_nfs(nfs, {"read-file": "randread", "stat": "getattr"}[op], size, depth, seconds, "ops", file_mib=1)
     flags = [nfs.libnfs_url, str(nfs.nfs_port), str(size), str(depth), str(seconds)]
     return sample(client([str(bare("nfs_files")), *flags], seconds), "ops")
 

@@ -73,6 +73,16 @@ impl Op {
     /// The offset of an append to a file of unknown size: where it ends.
     pub const AT_END: u64 = u64::MAX;
 
+    /// The range as errors name it, with a blank before it; empty if the operation covers none.
+    pub(crate) fn range_words(&self) -> String {
+        let Self { kind, offset, len, .. } = *self;
+        match kind.is_of_ranges() {
+            true if offset == Self::AT_END => format!(" of {len} bytes"),
+            true => format!(" of {len} bytes at {offset}"),
+            false => String::new(),
+        }
+    }
+
     /// The position in this object's payload stream at which the range begins, for [`Payload::fill`] and
     /// [`Payload::verify`]. Files of up to 2^48 bytes (256 TiB) fit.
     #[inline]

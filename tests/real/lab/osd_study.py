@@ -24,6 +24,7 @@ from .place import Place
 from .process import run
 from .report import Report, Scenario
 from .verdict_ground import FIRST
+from .verdict_paths import tbf
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "experiments"
 DISK_BYTES_PER_S, CABLE_BYTES_PER_S = 8_000_000, 10_000_000
@@ -92,8 +93,8 @@ def ground(lab: Lab) -> Iterator[Ground]:
         on = [OnDisk(disk, net.hosts[n % SERVERS].address, wrapped(net, n % SERVERS, groups)) for n, disk in enumerate(disks)]
         cluster = Cluster(directory / "ceph", stack, disks=on, place=net.hub, address=LEADER)
         for host in net.hosts[:SERVERS]:
-            rate = ["rate", f"{8 * CABLE_BYTES_PER_S // 1_000_000}mbit", "burst", "32kb", "latency", "50ms"]
-            run(net.hub.client(["tc", "qdisc", "add", "dev", host.port, "root", "tbf", *rate]))
+            rate = tbf(f"{8 * CABLE_BYTES_PER_S // 1_000_000}mbit")
+            run(net.hub.client(["tc", "qdisc", "add", "dev", host.port, "root", *rate]))
         manometer = Manometer(lab.manometer, Leader(net, directory / "leader"))
         names = [device.name for device in devices]
         yield Ground(cluster, names, disks, net, manometer, directory / "results.sqlite")

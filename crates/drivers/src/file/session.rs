@@ -166,14 +166,7 @@ impl FileSession {
 
     #[cold]
     fn error(&self, op: &Op, fault: Fault) -> OpError {
-        let Op { kind, object, offset, len, .. } = *op;
-        let range = match kind {
-            OpKind::Append if offset == Op::AT_END => format!(" of {len} bytes"),
-            _ if kind.is_of_ranges() => {
-                format!(" of {len} bytes at {offset}")
-            }
-            _ => String::new(),
-        };
+        let Op { kind, object, .. } = *op;
         let path = self.config.place.path().display();
         let file = match &self.config.place {
             Place::Directory(_) if !matches!(kind, OpKind::List | OpKind::Readdir) => {
@@ -184,7 +177,7 @@ impl FileSession {
             _ => path.to_string(),
         };
         let (error, text) = *fault.0;
-        OpError::new(error, format!("{kind}{range}, {file}: {text}"))
+        OpError::new(error, format!("{kind}{}, {file}: {text}", op.range_words()))
     }
 }
 

@@ -193,18 +193,13 @@ impl GlusterSession {
         if matches!(failure.kind, ErrorKind::Stale | ErrorKind::NotFound) {
             self.files.forget(op.object);
         }
-        let Op { kind, object, offset, len, .. } = *op;
-        let range = match kind {
-            _ if kind.is_of_ranges() => {
-                format!(" of {len} bytes at {offset}")
-            }
-            _ => String::new(),
-        };
+        let Op { kind, object, .. } = *op;
         let file = match kind {
             OpKind::List | OpKind::Readdir => self.config.own_path(),
             _ => self.config.shown(object),
         };
-        let text = format!("{kind}{range}, {file} in {}: {}", self.config.location(), failure.detail);
+        let (range, location) = (op.range_words(), self.config.location());
+        let text = format!("{kind}{range}, {file} in {location}: {}", failure.detail);
         OpError::new(failure.kind, text)
     }
 }

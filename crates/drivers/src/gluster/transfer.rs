@@ -225,42 +225,40 @@ pub(super) async fn commit(session: &GlusterSession, op: &Op) -> Result<Done, Fa
     sync(session, op, &file, data_only).await
 }
 
-pub(super) async fn truncate(session: &GlusterSession, op: &Op) -> Result<Done, Failure> {
+/// A call that changes the operation's file, and moves no data.
+async fn change(
+    session: &GlusterSession,
+    op: &Op,
+    call: impl FnOnce(&Gfapi, FdHandle, Callback, *mut c_void) -> c_int,
+) -> Result<Done, Failure> {
     let file = file_of(session, op, true).await?;
     let mut flight = session.flights.take(op.lane as usize).await;
-    let fly = flight.fly(&file, |api, fd, _, callback, argument| {
-        // SAFETY: the file is open.
-        unsafe { (api.glfs_ftruncate_async)(fd, op.len as libc::off_t, callback, argument) }
-    });
-    fly.await?;
+    flight.fly(&file, |api, fd, _, callback, argument| call(api, fd, callback, argument)).await?;
     Ok(Done { rpcs: 1, ..Done::default() })
 }
 
-pub(super) async fn trim(session: &GlusterSession, op: &Op) -> Result<Done, Failure> {
-    let file = file_of(session, op, true).await?;
-    let mut flight = session.flights.take(op.lane as usize).await;
-    let fly = flight.fly(&file, |api, fd, _, callback, argument| {
+pub(super) async fn truncate(session: &GlusterSession, op: &Op) -> Result<Done, Failure> {
+    change(session, op, |api, fd, callback, argument| {
         // SAFETY: the file is open.
-        unsafe {
-            let (offset, len) = (op.offset as libc::off_t, op.len as usize);
-            (api.glfs_discard_async)(fd, offset, len, callback, argument)
-        }
-    });
-    fly.await?;
-    Ok(Done { rpcs: 1, ..Done::default() })
+        unsafe { (api.glfs_ftruncate_async)(fd, op.len as libc::off_t, callback, argument) }
+    })
+    .await
+}
+
+pub(super) async fn trim(session: &GlusterSession, op: &Op) -> Result<Done, Failure> {
+    change(session, op, |api, fd, callback, argument| {
+        // SAFETY: the file is open.
+        unsafe { (api.glfs_discard_async)(fd, op.offset as libc::off_t, op.len as usize, callback, argument) }
+    })
+    .await
 }
 
 /// Has the bricks make the range read as zeroes, with its space kept.
 pub(super) async fn write_zeroes(session: &GlusterSession, op: &Op) -> Result<Done, Failure> {
-    let file = file_of(session, op, true).await?;
-    let mut flight = session.flights.take(op.lane as usize).await;
-    let fly = flight.fly(&file, |api, fd, _, callback, argument| {
+    change(session, op, |api, fd, callback, argument| {
+        let (offset, len) = (op.offset as libc::off_t, op.len as libc::off_t);
         // SAFETY: the file is open.
-        unsafe {
-            let (offset, len) = (op.offset as libc::off_t, op.len as libc::off_t);
-            (api.glfs_zerofill_async)(fd, offset, len, callback, argument)
-        }
-    });
-    fly.await?;
-    Ok(Done { rpcs: 1, ..Done::default() })
+        unsafe { (api.glfs_zerofill_async)(fd, offset, len, callback, argument) }
+    })
+    .await
 }

@@ -45,6 +45,12 @@ pub(super) struct Operation<'a> {
     done: Done,
 }
 
+/// The most of one command, within what the unit takes; 0: it does not say.
+#[inline]
+fn limited(most: u64, unit: u64) -> u64 {
+    if unit == 0 { most } else { most.min(unit) }
+}
+
 impl<'a> Operation<'a> {
     #[inline]
     pub(super) fn new(session: &'a IscsiSession, op: &'a Op) -> Self {
@@ -76,13 +82,8 @@ impl<'a> Operation<'a> {
 
     #[cold]
     fn error(&self, Fault { kind, text, request, .. }: Fault) -> OpError {
-        let Op { offset, len, .. } = *self.op;
         let name = request.map_or_else(|| self.op.kind.to_string(), str::to_owned);
-        let range = match self.op.kind.is_of_ranges() {
-            true => format!(" of {len} bytes at {offset}"),
-            false => String::new(),
-        };
-        let detail = format!("{name}{range}, {}: {text}", self.session.label);
+        let detail = format!("{name}{}, {}: {text}", self.op.range_words(), self.session.label);
         OpError { retries: self.done.retries, rpcs: self.done.rpcs, ..OpError::new(kind, detail) }
     }
 
@@ -128,12 +129,9 @@ impl<'a> Operation<'a> {
             return Err(Fault::before(ErrorKind::Rejected, "the unit cannot unmap blocks (LBPME is 0)"));
         }
         let (mut block, end) = self.all_blocks();
-        let most = match unit.limits.unmap_blocks {
-            0 => u32::MAX,
-            most => most,
-        };
+        let most = limited(u32::MAX.into(), unit.limits.unmap_blocks.into());
         while block < end {
-            let blocks = (end - block).min(most.into()) as u32;
+            let blocks = (end - block).min(most) as u32;
             let data = Data::Parameters(ScsiRequest::unmap_range(block, blocks));
             let request = ScsiRequest::Unmap { bytes: ScsiRequest::UNMAP_BYTES as u16 };
             self.command(request, data).await?;
@@ -151,9 +149,8 @@ impl<'a> Operation<'a> {
         let ten_reaches = end <= 1 << 32;
         while block < end {
             let ten = ten_reaches && self.session.same_by_ten.get();
-            let most = u64::from(if ten { ScsiRequest::TEN_BLOCKS } else { u32::MAX });
-            let most = if limits.write_same_blocks == 0 { most } else { most.min(limits.write_same_blocks) };
-            let blocks = (end - block).min(most);
+            let most = if ten { ScsiRequest::TEN_BLOCKS } else { u32::MAX };
+            let blocks = (end - block).min(limited(most.into(), limits.write_same_blocks));
             let request = ScsiRequest::WriteSame { block, blocks: blocks as u32, unmap: false, ten };
             match self.command(request, zeroes).await {
                 Ok(()) => block += blocks,
@@ -208,7 +205,7 @@ impl<'a> Operation<'a> {
     fn bytes_max(&self, blocks: u32) -> u64 {
         let block = u64::from(self.session.unit.capacity.block_bytes);
         let own = (COMMAND_MAX / block).max(1);
-        block * if blocks == 0 { own } else { own.min(blocks.into()) }
+        block * limited(own, blocks.into())
     }
 
     #[inline]

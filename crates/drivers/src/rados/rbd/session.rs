@@ -162,11 +162,7 @@ impl RbdSession {
 
     #[cold]
     fn describe(&self, op: &Op, Failure { kind, detail }: &Failure) -> OpError {
-        let range = match op.kind {
-            kind if kind.is_of_ranges() => format!(" of {} bytes at {}", op.len, op.offset),
-            _ => String::new(),
-        };
-        let text = format!("{}{range}, RBD image {}: {detail}", op.kind, self.config.spec());
+        let text = format!("{}{}, RBD image {}: {detail}", op.kind, op.range_words(), self.config.spec());
         OpError { rpcs: 1, ..OpError::new(*kind, text) }
     }
 }
