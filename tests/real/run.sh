@@ -5,7 +5,7 @@
 # Fleets run over ssh and Slurm between network namespaces.
 # Installs what is missing (Debian packages; versitygw and MinIO from the Go proxy; boto3, fio-plot, mypy and schemathesis from PyPI) and needs
 # root, for packages and for the private mounts and network namespaces its servers run in.
-# Scenarios that measure run alone, the others side by side. One that fails is run once more at the end, unless it depends on
+# Scenarios that measure run in pairs or alone, the others side by side. One that fails is run once more at the end, unless it depends on
 # nothing but the program; three such failures fail the run.
 # usage: tests/real/run.sh [PATTERN...]     only scenarios whose name contains a PATTERN
 #        tests/real/run.sh --set-up         installs what is missing, and runs nothing
@@ -70,11 +70,15 @@ if [ -z "${MANOMETER:-}" ]; then
     MANOMETER=$(scripts/test-binary)
 fi
 if (($# == 0)); then
+    tests=(cargo xtask test)
+    # shellcheck disable=SC2207 # two words
+    features=(--locked --workspace $(scripts/dashboard-feature))
     # The job files of tests/fio do what is written in them, under Debian's fio too.
-    MANOMETER_FIO=fio cargo test --locked --quiet --workspace --test fio_jobs $(scripts/dashboard-feature)
+    MANOMETER_FIO=fio "${tests[@]}" --only '-p manometer --test fio_jobs' "${features[@]}"
     # The tests of the results and of schedules on PostgreSQL, and services that share it.
-    tests/real/postgres.sh cargo test --locked --quiet -p store --test records --test fleet --test properties
-    tests/real/postgres.sh cargo test --locked --quiet -p manometer --test serve_database --test serve_schedules $(scripts/dashboard-feature)
+    tests/real/postgres.sh "${tests[@]}" --only '-p store --test records' --only '-p store --test fleet' \
+        --only '-p store --test properties' --only '-p manometer --test serve_database' \
+        --only '-p manometer --test serve_schedules' "${features[@]}"
 fi
 # Fleets copy it to many hosts, which need no line tables.
 small=$(mktemp -d)

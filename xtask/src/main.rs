@@ -14,7 +14,9 @@ fn main() -> ExitCode {
         Some(("tidy", [])) => run_tidy(),
         Some(("test", options)) => run_tests(options),
         _ => {
-            eprintln!("usage: cargo xtask tidy|test [OPTIONS OF CARGO TEST]");
+            eprintln!(
+                "usage: cargo xtask tidy|test [--only '-p CRATE --test NAME']... [OPTIONS OF CARGO TEST]"
+            );
             ExitCode::from(2)
         }
     }
@@ -47,8 +49,15 @@ fn run_tidy() -> ExitCode {
     }
 }
 
-fn run_tests(options: &[String]) -> ExitCode {
-    match test::run(&root(), options) {
+fn run_tests(mut options: &[String]) -> ExitCode {
+    let mut only = Vec::new();
+    while let [option, name, rest @ ..] = options
+        && option == "--only"
+    {
+        only.push(name.clone());
+        options = rest;
+    }
+    match test::run(&root(), options, &only) {
         Ok(failed) if failed.is_empty() => ExitCode::SUCCESS,
         Ok(failed) => {
             for name in &failed {

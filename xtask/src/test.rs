@@ -36,16 +36,19 @@ struct Running {
     began: Instant,
 }
 
-/// Builds all tests with these options of `cargo test` and runs them; the names of those that failed.
+/// Builds all tests with these options of `cargo test` and runs those named `only`, or all if none is named; the names of those
+/// that failed. Building all, even if few run, keeps the features of dependencies, so nothing is compiled twice.
 ///
 /// # Errors
-/// They cannot be built or started.
-pub(crate) fn run(root: &Path, options: &[String]) -> anyhow::Result<Vec<String>> {
+/// They cannot be built or started, or one that is named does not exist.
+pub(crate) fn run(root: &Path, options: &[String], only: &[String]) -> anyhow::Result<Vec<String>> {
     let mut waiting = build(root, options)?;
     let mut documents = cargo(root, "test");
     documents.arg("--doc").args(options);
     waiting.push_back(Job { name: "--doc".to_owned(), command: documents });
-    let slots = std::thread::available_parallelism().map_or(2, usize::from);
+    let mut waiting = chosen(waiting, only)?;
+    // One more than processors: while one waits, the others are not enough to keep them busy.
+    let slots = std::thread::available_parallelism().map_or(2, usize::from) + 1;
     let (programs, began) = (waiting.len(), now());
     let (mut running, mut failed): (Vec<Running>, Vec<String>) = (Vec::new(), Vec::new());
     while !(waiting.is_empty() && running.is_empty()) {
@@ -107,6 +110,17 @@ fn build(root: &Path, options: &[String]) -> anyhow::Result<VecDeque<Job>> {
     }
     jobs.sort_by_key(|job| (!job.name.contains(" --test "), job.name.clone()));
     Ok(jobs.into())
+}
+
+/// The jobs with these names, or all if there are no names.
+fn chosen(mut jobs: VecDeque<Job>, only: &[String]) -> anyhow::Result<VecDeque<Job>> {
+    if let Some(unknown) = only.iter().find(|name| jobs.iter().all(|job| job.name != **name)) {
+        bail!(
+            "--only {unknown:?}: there is no such test program; next: a name as in '-p store --test records'"
+        );
+    }
+    jobs.retain(|job| only.is_empty() || only.contains(&job.name));
+    Ok(jobs)
 }
 
 /// The test program that a message of cargo announces.
@@ -198,6 +212,22 @@ mod tests {
         assert!(job(&message(false, "bin")).is_none());
         assert_eq!(job(&message(true, "test")).unwrap().name, "-p a --test b");
         assert_eq!(job(&message(true, "lib")).unwrap().name, "-p a --lib");
+    }
+
+    #[test]
+    fn named_programs_are_chosen_and_an_unknown_name_is_refused() {
+        let jobs = || {
+            ["-p a --lib", "-p a --test b"]
+                .map(|name| Job { name: name.to_owned(), command: Command::new("true") })
+                .into()
+        };
+        let names = |only: &[&str]| {
+            let only: Vec<String> = only.iter().map(|&name| name.to_owned()).collect();
+            chosen(jobs(), &only).map(|jobs| jobs.iter().map(|job| job.name.clone()).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&[]).unwrap().len(), 2);
+        assert_eq!(names(&["-p a --test b"]).unwrap(), ["-p a --test b"]);
+        assert!(names(&["-p a --test c"]).unwrap_err().to_string().contains("-p a --test c"));
     }
 
     #[test]
