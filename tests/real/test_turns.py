@@ -11,7 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
-from lab.turns import SLOT, Entry, Tally, Turns
+from lab.turns import SLOT, Entry, Tally, Turn, Turns
 
 PRELUDE = """
 import json, os, pathlib, sys, time
@@ -68,7 +68,7 @@ class TurnsTest(unittest.TestCase):
         self.assertEqual((self.times("a"), self.times("b")), (3, 3))
 
     def test_all_good(self) -> None:
-        code, out = self.run_all({Entry("a"): GOOD, Entry("b", alone=True): GOOD})
+        code, out = self.run_all({Entry("a"): GOOD, Entry("b", turn=Turn.ALONE): GOOD})
         self.assertEqual((code, out.splitlines()[-1]), (0, "4 passed, 0 failed"))
         self.assertNotIn("repeated:", out)
 
@@ -147,7 +147,7 @@ for _ in range(1500):
 mark.unlink()
 """
         texts = {Entry(name): "wanted = 2" + text for name in "ab"}
-        texts[Entry("c", alone=True)] = "wanted = 1" + text
+        texts[Entry("c", turn=Turn.ALONE)] = "wanted = 1" + text
         code, out = self.run_all(texts, at_once=2)
         self.assertEqual(code, 0)
         together = [line for line in out.splitlines() if line[:1] in "ab" and "sees" in line]
@@ -156,6 +156,31 @@ mark.unlink()
             self.assertEqual(slots, {"0", "1"}, line)
         self.assertEqual(len(together), 2)
         self.assertIn("c sees ['running-c-0']", out)
+
+    def test_those_in_pairs_are_never_three(self) -> None:
+        # Each waits until two have met, and looks a little longer for a third.
+        text = """
+mark = place / f"running-{name}"
+mark.touch()
+most = 0
+for _ in range(1500):
+    most = max(most, len(list(place.glob("running-*"))))
+    if most >= 2:
+        (place / "met").touch()
+    if (place / "met").exists():
+        break
+    time.sleep(0.02)
+for _ in range(15):
+    most = max(most, len(list(place.glob("running-*"))))
+    time.sleep(0.02)
+mark.unlink()
+print(name, "saw", most)
+count(1, 0)
+"""
+        code, out = self.run_all({Entry(name, turn=Turn.IN_PAIRS): text for name in "abc"}, at_once=3)
+        self.assertEqual(code, 0)
+        saw = [int(line.rsplit(" ", 1)[1]) for line in out.splitlines() if " saw " in line]
+        self.assertEqual((len(saw), max(saw)), (3, 2))
 
     def test_no_tally_and_a_broken_one(self) -> None:
         path = self.place / "tally"

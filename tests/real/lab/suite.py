@@ -1,4 +1,4 @@
-"""All scenarios, and which of them run beside others."""
+"""All scenarios, and what else may run beside each."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from . import (
     verdict_checks,
 )
 from .report import Scenario
-from .turns import Entry
+from .turns import Entry, Turn
 
 # These wait for servers, disks and faults; what they check are contents, counts and messages.
 BESIDE_OTHERS: list[ModuleType] = [
@@ -67,29 +67,49 @@ BESIDE_OTHERS: list[ModuleType] = [
     storperf_checks,
     metrics_checks,
 ]
+# These measure links and paths that are limited far below what this machine can do.
+IN_PAIRS: list[ModuleType] = [path_checks, path_more_checks, network_checks, verdict_checks]
 # These measure speeds, clocks or skews.
-ALONE: list[ModuleType] = [
-    path_checks,
-    path_more_checks,
-    fleet_checks,
-    fleet_clocks,
-    network_checks,
-    osd_study,
-    verdict_checks,
-]
-# It holds the length of a job under load against ten seconds.
-ALSO_ALONE = {"fio nfs guide"}
+ALONE: list[ModuleType] = [fleet_checks, fleet_clocks, osd_study]
+ALSO_ALONE = {
+    # It holds the length of a job under load against ten seconds.
+    "fio nfs guide",
+    # The processors are the limit here, or nearly.
+    "verdict client with a processor quota",
+    "verdict client's cores busy with others",
+    "verdict small packets",
+    "verdict one slow path of four",
+    "verdict too few operations in flight",
+    "verdict target that does nothing",
+    "verdict card that others use",
+    "verdict eight agents on one host",
+    "verdict a rate with too few lanes",
+    # The disk is looked at, which is the whole machine's.
+    "verdict disk limited by a control group",
+    "verdict disk that others use",
+    "verdict disk quota far above the load",
+    "verdict disk quota on reads while the load writes",
+}
 # Nothing in these depends on when something happens.
 TIMING_FREE: list[ModuleType] = [fio_checks]
 ALSO_TIMING_FREE = {"paths wrong sources", "api client types", "interop kubernetes", "file-guard", "fio shapes"}
 
 
+def turn(module: ModuleType, name: str) -> Turn:
+    """What else may run beside this scenario."""
+    if module in ALONE or name in ALSO_ALONE:
+        return Turn.ALONE
+    return Turn.IN_PAIRS if module in IN_PAIRS else Turn.BESIDE_OTHERS
+
+
 def scenarios() -> dict[Entry, Scenario]:
-    """Every scenario with what is known of it; those that run alone come last."""
+    """Every scenario with what is known of it."""
     found: dict[Entry, Scenario] = {}
-    for module in BESIDE_OTHERS + ALONE:
+    for module in BESIDE_OTHERS + IN_PAIRS + ALONE:
         for name, scenario in module.SCENARIOS.items():
-            alone = module in ALONE or name in ALSO_ALONE
             timing_free = module in TIMING_FREE or name in ALSO_TIMING_FREE
-            found[Entry(name, alone, timing_free)] = scenario
+            found[Entry(name, turn(module, name), timing_free)] = scenario
+    unknown = (ALSO_ALONE | ALSO_TIMING_FREE) - {entry.name for entry in found}
+    if unknown:
+        raise KeyError(f"suite.py names scenarios that do not exist: {', '.join(sorted(unknown))}")
     return found

@@ -1,4 +1,4 @@
-"""Scenarios run as processes of their own: several side by side, those that measure alone, and failures once more.
+"""Scenarios run as processes of their own: several side by side, those that measure in pairs or alone, and failures once more.
 
 A scenario against real servers may fail because of the machine it shares. Those that failed are run once more, alone, at the
 end, which is said; so many failures as `MAX_REPEATED` in one run are not chance, and the run fails.
@@ -14,11 +14,15 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 MAX_REPEATED = 3
 # Number of scenarios that are named as the longest ones.
 LONGEST = 10
+
+# Scenarios that measure what is limited far below what this machine can do, at a time.
+PAIR = 2
 
 # How long a scenario that was asked to end may take to stop its servers.
 PATIENCE_SECONDS = 30
@@ -27,13 +31,23 @@ PATIENCE_SECONDS = 30
 SLOT = "MANOMETER_LAB_SLOT"
 
 
+class Turn(Enum):
+    """What else may run beside a scenario."""
+
+    # It measures nothing.
+    BESIDE_OTHERS = "beside others"
+    # It measures something that leaves most of the processors idle: another one of this kind may run.
+    IN_PAIRS = "in pairs"
+    # It measures, or is limited by, the processors or the disk of this machine.
+    ALONE = "alone"
+
+
 @dataclass(frozen=True)
 class Entry:
     """A scenario by its name."""
 
     name: str
-    # It measures something, so that nothing else may run.
-    alone: bool = False
+    turn: Turn = Turn.BESIDE_OTHERS
     # Its outcome depends on nothing but the program: a failure is never excused.
     timing_free: bool = False
 
@@ -127,14 +141,13 @@ class Turns:
     def all(self, entries: Iterable[Entry]) -> int:
         """Runs them all and prints the closing lines; the exit code: 0 only when something was checked and all of it held."""
         given = list(entries)
-        tallies = dict(self._together([entry for entry in given if not entry.alone]))
-        for entry in given:
-            if entry.alone:
-                tallies |= dict(self._together([entry]))
+        tallies: dict[Entry, Tally] = {}
+        for turn, at_once in ((Turn.BESIDE_OTHERS, self._at_once), (Turn.IN_PAIRS, min(PAIR, self._at_once)), (Turn.ALONE, 1)):
+            tallies |= dict(self._together([entry for entry in given if entry.turn is turn], at_once))
         excusable = [entry for entry in given if not tallies[entry].good and not entry.timing_free]
         for entry in excusable[:MAX_REPEATED]:
             print(f"repeated: {entry.name}", flush=True)
-            tallies |= dict(self._together([entry]))
+            tallies |= dict(self._together([entry], 1))
         longest = sorted(self._took, key=lambda entry: -self._took[entry])[:LONGEST]
         print("longest:", ", ".join(f"{entry.name} {self._took[entry]:.0f} s" for entry in longest))
         for entry in given:
@@ -153,15 +166,15 @@ class Turns:
         counts = dict.fromkeys((entry.name for entry in given), 0)
         for _ in range(times):
             for entry in given:
-                counts[entry.name] += sum(tally.good for _, tally in self._together([entry]))
+                counts[entry.name] += sum(tally.good for _, tally in self._together([entry], 1))
         for name, good in counts.items():
             print(f"{good} of {times}: {name}", flush=True)
         return 0 if given and all(good == times for good in counts.values()) else 1
 
-    def _together(self, entries: list[Entry]) -> Iterator[tuple[Entry, Tally]]:
-        """Runs these side by side, and gives each as it ends."""
+    def _together(self, entries: list[Entry], at_once: int) -> Iterator[tuple[Entry, Tally]]:
+        """Runs these side by side, `at_once` at a time, and gives each as it ends."""
         waiting = list(reversed(entries))
-        free = list(range(min(self._at_once, len(entries))))
+        free = list(range(min(at_once, len(entries))))
         running: list[Running] = []
         with tempfile.TemporaryDirectory(prefix="manometer-turns-") as name:
             try:
