@@ -14,10 +14,10 @@ const profile = mkdtempSync(join(tmpdir(), "manometer-dashboard-"));
 /** A guard against hangs; nothing here is a limit of performance. */
 const PATIENCE_MS = 60_000;
 
-/** Ends after five minutes of real time unless it is stopped. */
+/** Ends after five minutes of real time unless it is stopped. The rate leaves processors to the browser and the service. */
 const LONG = `name: long
 targets: {t: "null:"}
-workloads: {w: {ops: {read: 70%, write: 30%}, queue_depth: 4, block_size: 64KiB}}
+workloads: {w: {ops: {read: 70%, write: 30%}, queue_depth: 4, block_size: 64KiB, rate: 2000/s}}
 stages: {warm_up: 1s, measure: {at_least: 5m, at_most: 5m}}
 `;
 /** The same from three agents of the service's host. */
@@ -112,7 +112,14 @@ async function browse(options, check) {
   });
   try {
     const page = browser.pages()[0] ?? await browser.newPage();
-    await check(page);
+    try {
+      await check(page);
+    } catch (error) {
+      // What a person would have seen instead.
+      const shown = await page.locator("body").innerText({ timeout: 5000 }).catch((reason) => `(${reason.message})`);
+      console.error(`${page.url()} showed:\n${shown.slice(0, 4000)}\n${JSON.stringify(seen)}`);
+      throw error;
+    }
     assert.deepEqual(seen, { console: [], errors: [], foreign: [] });
   } finally {
     await browser.close();
