@@ -23,6 +23,39 @@ fn nfs_4_1_and_s3_are_loaded_in_both_loops_verified_and_left_as_they_were() {
     load_nfs_and_s3("version: '4.1'");
 }
 
+/// One directory of the run serves both, so that they can be compared on one export.
+#[test]
+fn both_versions_of_nfs_are_measured_on_one_export_in_one_run() {
+    let mut stage = Stage::plain(1);
+    stage.make_file_system("projects", "*(rw,no_root_squash)");
+    stage.remember();
+    let lab = Lab::new();
+    let text = "
+targets:
+  three: {url: 'NFS_URL', mount_port: MOUNT_PORT}
+  four: {url: 'NFS_URL', version: '4.1'}
+workloads:
+  first: {target: three, ops: {read: 50%, write: 50%}, block_size: 32KiB, files: 2, file_size: 256KiB}
+  second: {target: four, ops: {read: 50%, write: 50%}, block_size: 32KiB, files: 2, file_size: 256KiB}
+  third: {target: three, ops: read, block_size: 32KiB, files: 2, file_size: 128KiB}
+  fourth: {target: four, ops: read-file, files: 40, file_size: 4KiB}
+defaults: {verify: true}
+stages: {warm_up: 0s, measure: {at_least: 1s, at_most: 1s}, verify: true}
+steady: none
+gates: [errors == 0]
+";
+    let ended = run(lab.command().arg(lab.experiment("versions.yaml", &stage.filled(text))));
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let cells = lab.cells();
+    assert_eq!(cells.len(), 4);
+    for cell in cells {
+        assert_eq!(cell.state, State::Finished, "{cell:#?}");
+        let total = cell.result.unwrap().total;
+        assert!(total.ok > 0 && total.failed == 0, "{total:?}");
+    }
+    stage.assert_untouched();
+}
+
 /// How version 3 finds the MOUNT service.
 const MOUNT_PORT: &str = "mount_port: MOUNT_PORT";
 

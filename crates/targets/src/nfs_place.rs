@@ -80,6 +80,15 @@ impl JournaledPlace for NfsPlace {
     fn within(&self) -> Option<Container> {
         self.export.strip_prefix('/').map(|name| Container::FileSystem(name.to_owned()))
     }
+
+    /// A directory is the same one over either version, by whatever port and as whatever user.
+    fn united(&self, other: &Self) -> Option<Self> {
+        let tree = if self.tree.is_flat() { other.tree } else { self.tree };
+        let both = Self { tree, ..self.clone() };
+        let is_same =
+            self.server == other.server && self.export == other.export && self.directory == other.directory;
+        (is_same && (other.tree.is_flat() || other.tree == tree)).then_some(both)
+    }
 }
 
 impl fmt::Display for NfsPlace {

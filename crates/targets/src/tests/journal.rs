@@ -5,12 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use drivers::tree::{DirectoryTree, TreeLayout};
 use provision::{
     ApiSecret, BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, PlaceError, RecordedPlace, Run,
     RunId, cleanup,
 };
 use serde_json::{Value, json};
 
+use crate::nfs_place::PlaceVersion;
 use crate::{HeldSecrets, JournaledPlace, LocalPlace, NfsPlace, PlaceEntry, Removal, S3Place};
 
 /// The protocols alone, without an array.
@@ -77,7 +79,7 @@ fn nfs_place() -> NfsPlace {
         portmap_port: 111,
         uid: 0,
         gid: 0,
-        tree: drivers::tree::DirectoryTree::default(),
+        tree: DirectoryTree::default(),
     }
 }
 
@@ -99,6 +101,29 @@ fn a_prefix_where_parts_may_lie_stays_one_whatever_is_put_later() {
     assert_eq!(run.remaining().len(), 1, "{:?}", run.remaining());
     run.removed(second).unwrap();
     assert!(run.remaining().is_empty());
+}
+
+#[test]
+fn a_directory_is_one_place_over_both_versions_of_nfs() {
+    let three = nfs_place();
+    let four = NfsPlace { version: PlaceVersion::V4_1, uid: 7, nfs_port: None, ..three.clone() };
+    assert_eq!(three.united(&four), Some(three.clone()));
+    let tree = |depth| DirectoryTree::new(depth, 2, TreeLayout::Own).unwrap();
+    let deep = NfsPlace { tree: tree(2), ..four.clone() };
+    assert_eq!(three.united(&deep).unwrap().tree, deep.tree, "a removal must enter them");
+    assert_eq!(deep.united(&three), Some(deep.clone()));
+    assert_eq!(
+        deep.united(&NfsPlace { tree: tree(3), ..four.clone() }),
+        None,
+        "one entry describes one tree"
+    );
+    for other in [
+        NfsPlace { export: "/other".into(), ..four.clone() },
+        NfsPlace { directory: "manometer-abcdefgi".into(), ..four.clone() },
+        NfsPlace { server: [127, 0, 0, 2].into(), ..four },
+    ] {
+        assert_eq!(three.united(&other), None, "{other:?}");
+    }
 }
 
 /// Today's protocols read the values that journals of every version hold, and find their names in them.

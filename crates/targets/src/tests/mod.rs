@@ -214,7 +214,8 @@ impl Provisioned {
             call_timeout: Duration::from_secs(20),
         };
         let mut session = provision::ArraySession::open(&management, &run, &Cancel::new()).unwrap();
-        let wanted = Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
+        let wanted =
+            Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
         let made = session.create(&wanted).unwrap();
         let access = made.bucket.unwrap();
         let keys = directory.join("keys");
