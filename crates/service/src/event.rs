@@ -113,9 +113,10 @@ pub(crate) struct PointView {
 }
 
 impl PointView {
-    /// A stored point of an operation; `None` for the point that stands for an interval in which nothing happened.
+    /// A stored point of an operation; `None` if it did not occur, as in [`points`].
     pub(crate) fn of_op(point: &SeriesPoint) -> Option<Self> {
-        point.op.is_some().then(|| Self::of(point))
+        let has_occurred = point.ok > 0 || point.failed > 0 || point.retries > 0;
+        (point.op.is_some() && has_occurred).then(|| Self::of(point))
     }
 
     /// A stored or current point.
@@ -188,11 +189,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interval_without_operations_has_no_points_live_and_stored() {
-        let interval = Interval::default();
+    fn operations_that_did_not_occur_in_an_interval_have_no_points_live_and_stored() {
+        let none = OpStats::default();
+        let counts: [fn(&mut OpStats); 3] =
+            [|stats| stats.ok = 1, |stats| stats.errors[0] = 1, |stats| stats.retries = 1];
+        let mut interval = Interval::default();
         assert!(points(&interval).is_empty());
-        let stats = OpStats::default();
-        assert!(PointView::of_op(&SeriesPoint::of(&interval, None, &stats)).is_none());
-        assert!(PointView::of_op(&SeriesPoint::of(&interval, Some(OpKind::Read), &stats)).is_some());
+        assert!(PointView::of_op(&SeriesPoint::of(&interval, None, &none)).is_none());
+        interval.ops.push((OpKind::Write, none.clone()));
+        assert!(points(&interval).is_empty());
+        assert!(PointView::of_op(&SeriesPoint::of(&interval, Some(OpKind::Write), &none)).is_none());
+        for count in counts {
+            let mut some = OpStats::default();
+            count(&mut some);
+            interval.ops = vec![(OpKind::Read, some.clone())];
+            assert_eq!(points(&interval).len(), 1);
+            assert!(PointView::of_op(&SeriesPoint::of(&interval, Some(OpKind::Read), &some)).is_some());
+        }
     }
 }
