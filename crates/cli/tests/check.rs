@@ -19,6 +19,22 @@ fn csv_rows(ended: &Ended) -> Vec<[String; 5]> {
     lines.map(|line| row(line).try_into().unwrap()).collect()
 }
 
+/// The file system that the check makes is exported over the version that is asked for, and over no other.
+#[test]
+fn each_version_of_nfs_is_checked_on_an_array_that_enables_it() {
+    let mut stage = Stage::new(1);
+    stage.remember();
+    for version in ["3", "4.1"] {
+        let mut check = stage.check();
+        check.args(["--output", "csv", "--skip-s3", "--verify", "--nfs-version", version]);
+        let ended = run_until_measured(check.args(["--nfs-port", &stage.nfs_port().to_string()]));
+        assert_eq!(ended.code, Some(0), "{version}: {ended:#?}");
+        let rows = csv_rows(&ended);
+        assert_eq!(rows[0][1..3], ["nfs", "SUCCESS"], "{version}: {ended:#?}");
+    }
+    stage.assert_untouched();
+}
+
 fn is_rate(text: &str) -> bool {
     let Some((number, unit)) = text.split_once(' ') else { return false };
     number.parse::<f64>().is_ok_and(|number| number > 0.0)

@@ -35,11 +35,33 @@ pub enum Want {
     Existing(String),
 }
 
+/// The version of NFS that a file system is exported over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExportProtocol {
+    /// Version 3.
+    #[default]
+    Nfs3,
+    /// Version 4.1.
+    Nfs4_1,
+}
+
+impl ExportProtocol {
+    /// The version's number, as targets' options write it.
+    pub fn number(self) -> &'static str {
+        match self {
+            Self::Nfs3 => "3",
+            Self::Nfs4_1 => "4.1",
+        }
+    }
+}
+
 /// Which targets are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// A file system exported over NFSv3.
+    /// A file system that is exported.
     pub filesystem: Option<Want>,
+    /// What it is exported over.
+    pub over: ExportProtocol,
     /// A bucket with access keys.
     pub bucket: Option<Want>,
 }
@@ -115,8 +137,8 @@ impl ArraySession {
     pub fn create(&mut self, wanted: &Wanted) -> Result<Targets, ProvisionError> {
         let export = match &wanted.filesystem {
             None => None,
-            Some(Want::Create) => Some(self.create_file_system()?),
-            Some(Want::Existing(name)) => Some(self.existing_file_system(name)?),
+            Some(Want::Create) => Some(self.create_file_system(wanted.over)?),
+            Some(Want::Existing(name)) => Some(self.existing_file_system(name, wanted.over)?),
         };
         let bucket = match &wanted.bucket {
             None => None,
@@ -145,15 +167,22 @@ impl ArraySession {
         Ok(self.client.logout()?)
     }
 
-    fn create_file_system(&mut self) -> Result<String, ProvisionError> {
+    fn create_file_system(&mut self, over: ExportProtocol) -> Result<String, ProvisionError> {
         self.version().require(ERADICATES, "removing a file system again")?;
+        let enabled = match over {
+            ExportProtocol::Nfs3 if self.version() < TELLS_NFS_APART => "enabled",
+            ExportProtocol::Nfs3 => "v3_enabled",
+            ExportProtocol::Nfs4_1 => {
+                self.version().require(TELLS_NFS_APART, "exporting a file system over NFSv4.1")?;
+                "v4_1_enabled"
+            }
+        };
         let name = self.run.id().object_name();
         self.refuse_existing(
             ManagementStep::LookForFileSystem,
             &name,
             &Resource::FileSystem { name: name.clone() },
         )?;
-        let enabled = if self.version() < TELLS_NFS_APART { "enabled" } else { "v3_enabled" };
         let nfs = json!({ enabled: true, "rules": EXPORT_RULES });
         let parameters = match self.client.generation() {
             Generation::One => Parameters {
@@ -175,11 +204,13 @@ impl ArraySession {
         Ok(format!("/{name}"))
     }
 
-    fn existing_file_system(&mut self, name: &str) -> Result<String, ProvisionError> {
+    fn existing_file_system(&mut self, name: &str, over: ExportProtocol) -> Result<String, ProvisionError> {
         #[derive(Default, Deserialize)]
         struct Nfs {
             #[serde(default, alias = "enabled")]
             v3_enabled: Option<bool>,
+            #[serde(default)]
+            v4_1_enabled: Option<bool>,
         }
         #[derive(Deserialize)]
         struct FileSystem {
@@ -200,8 +231,13 @@ impl ArraySession {
         if found.destroyed == Some(true) {
             return Err(unfit("is destroyed"));
         }
-        if found.nfs.unwrap_or_default().v3_enabled != Some(true) {
-            return Err(unfit("is not exported over NFSv3"));
+        let nfs = found.nfs.unwrap_or_default();
+        let enabled = match over {
+            ExportProtocol::Nfs3 => nfs.v3_enabled,
+            ExportProtocol::Nfs4_1 => nfs.v4_1_enabled,
+        };
+        if enabled != Some(true) {
+            return Err(unfit(&format!("is not exported over NFSv{}", over.number())));
         }
         Ok(format!("/{name}"))
     }

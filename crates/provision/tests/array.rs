@@ -14,7 +14,8 @@ use provision::{
 };
 use support::Scene;
 
-const BOTH: fn() -> Wanted = || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
+const BOTH: fn() -> Wanted =
+    || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
 
 fn management(array: &Array) -> Management {
     Management {
@@ -79,8 +80,10 @@ fn an_old_array_lists_addresses_and_makes_a_file_system() {
     let scene = Scene::new();
     let mut session = scene.open(&management(&array)).unwrap();
     assert_eq!(session.data_addresses().unwrap().chosen.len(), 2);
-    session.create(&Wanted { filesystem: Some(Want::Create), bucket: None }).unwrap();
-    let error = session.create(&Wanted { filesystem: None, bucket: Some(Want::Create) }).unwrap_err();
+    session.create(&Wanted { filesystem: Some(Want::Create), bucket: None, ..Wanted::default() }).unwrap();
+    let error = session
+        .create(&Wanted { filesystem: None, bucket: Some(Want::Create), ..Wanted::default() })
+        .unwrap_err();
     assert!(error.to_string().contains("1.5"), "{error}");
     session.remove().unwrap();
     assert_eq!(array.state(), before);
@@ -192,8 +195,11 @@ fn an_existing_file_system_and_bucket_are_used_and_left() {
     let mut ours =
         provision::ArraySession::open(&management(&array), &run, &provision::Cancel::new()).unwrap();
     let name = made.bucket.unwrap().bucket;
-    let wanted =
-        Wanted { filesystem: Some(Want::Existing(name.clone())), bucket: Some(Want::Existing(name.clone())) };
+    let wanted = Wanted {
+        filesystem: Some(Want::Existing(name.clone())),
+        bucket: Some(Want::Existing(name.clone())),
+        ..Wanted::default()
+    };
     let targets = ours.create(&wanted).unwrap();
     assert_eq!((targets.export, targets.bucket.unwrap().bucket), (made.export, name));
     ours.remove().unwrap();

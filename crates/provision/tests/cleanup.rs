@@ -15,7 +15,8 @@ use support::places::{local_place, nfs_place, s3_place};
 use support::store::Store;
 use support::{Fake, Reply, Scene, TOKEN};
 
-const BOTH: fn() -> Wanted = || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
+const BOTH: fn() -> Wanted =
+    || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
 const OPTIONS: CleanupOptions = CleanupOptions {
     call_timeout: Duration::from_secs(30),
     trust: None,
@@ -237,7 +238,7 @@ fn an_array_that_is_away_leaves_the_journal_for_the_next_time() {
     let fake = Fake::logged_in(&["2.0"], move |seen| shared.answer(seen));
     let scene = Scene::new();
     let mut session = scene.open(&fake.management()).unwrap();
-    session.create(&Wanted { filesystem: Some(Want::Create), bucket: None }).unwrap();
+    session.create(&Wanted { filesystem: Some(Want::Create), bucket: None, ..Wanted::default() }).unwrap();
     let text = scene.text();
     let (_directory, journal) = killed(scene, Some(session));
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

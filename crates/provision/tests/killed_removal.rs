@@ -34,7 +34,9 @@ fn a_removal_that_was_killed_anywhere_is_finished() {
     let fake = Fake::logged_in(&["2.29"], move |seen| shared.answer(seen));
     let scene = Scene::new();
     let mut session = scene.open(&fake.management()).unwrap();
-    session.create(&Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) }).unwrap();
+    session
+        .create(&Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() })
+        .unwrap();
     scene.run.record_place(&nfs_place("/manometer-abcdefgh")).unwrap();
     scene.run.record_place(&s3_place("manometer-abcdefgh")).unwrap();
     let made = scene.text().lines().count();

@@ -14,7 +14,8 @@ use support::store::Store;
 use support::{Fake, Reply, Scene};
 
 const NAME: &str = "manometer-abcdefgh";
-const BOTH: fn() -> Wanted = || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
+const BOTH: fn() -> Wanted =
+    || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
 
 /// An array on which `strike` may answer instead of the store.
 fn array(
@@ -108,7 +109,9 @@ fn a_creation_that_takes_effect_after_its_deadline_is_waited_for() {
     let scene = Scene::new();
     let management = Management { call_timeout: Duration::from_secs(1), ..fake.management() };
     let mut session = scene.open(&management).unwrap();
-    session.create(&Wanted { filesystem: Some(Want::Create), bucket: None }).unwrap_err();
+    session
+        .create(&Wanted { filesystem: Some(Want::Create), bucket: None, ..Wanted::default() })
+        .unwrap_err();
     session.remove().unwrap();
     assert_eq!(store.listing(), [""; 0]);
     assert!(fake.lines().last().unwrap().starts_with("DELETE"), "{:?}", fake.lines());

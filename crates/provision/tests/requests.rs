@@ -4,12 +4,13 @@
 
 mod support;
 
-use provision::{ApiSecret, BucketAccess, Targets, Want, Wanted};
+use provision::{ApiSecret, BucketAccess, ExportProtocol, ProvisionError, Targets, Want, Wanted};
 use serde_json::json;
 use support::store::Store;
 use support::{Fake, Scene};
 
-const BOTH: fn() -> Wanted = || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
+const BOTH: fn() -> Wanted =
+    || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
 
 /// Creates and removes everything in one API version; returns the requests.
 fn whole_run(version: &str) -> Vec<String> {
@@ -112,8 +113,8 @@ fn old_versions_get_only_what_they_know() {
 #[test]
 fn versions_without_what_is_needed_are_refused_before_anything_is_made() {
     for (version, wanted, names) in [
-        ("1.0", Wanted { filesystem: Some(Want::Create), bucket: None }, "1.1"),
-        ("1.4", Wanted { filesystem: None, bucket: Some(Want::Create) }, "1.5"),
+        ("1.0", Wanted { filesystem: Some(Want::Create), bucket: None, ..Wanted::default() }, "1.1"),
+        ("1.4", Wanted { filesystem: None, bucket: Some(Want::Create), ..Wanted::default() }, "1.5"),
     ] {
         let fake = Fake::logged_in(&[version], |_| panic!("nothing should be asked"));
         let scene = Scene::new();
@@ -138,6 +139,7 @@ fn an_existing_bucket_gets_a_user_of_ours_in_its_account_and_an_existing_file_sy
     let wanted = Wanted {
         filesystem: Some(Want::Existing("theirs".into())),
         bucket: Some(Want::Existing("data".into())),
+        ..Wanted::default()
     };
     let targets = session.create(&wanted).unwrap();
     assert_eq!(targets.export.as_deref(), Some("/theirs"));
@@ -150,14 +152,48 @@ fn an_existing_bucket_gets_a_user_of_ours_in_its_account_and_an_existing_file_sy
     assert_eq!(store.listing(), before);
 }
 
+/// The request that makes a file system over this protocol, with this version of the API.
+fn made_over(version: &str, over: ExportProtocol) -> Result<String, ProvisionError> {
+    let store = Store::default();
+    let fake = Fake::logged_in(&[version], move |seen| store.answer(seen));
+    let wanted = Wanted { filesystem: Some(Want::Create), over, bucket: None };
+    Scene::new().open(&fake.management())?.create(&wanted)?;
+    let made = fake
+        .seen()
+        .into_iter()
+        .find(|seen| seen.head.starts_with("POST") && seen.head.contains("/file-systems"));
+    Ok(made.unwrap().body.to_string())
+}
+
+#[test]
+fn the_version_of_nfs_that_is_wanted_is_turned_on_and_no_other() {
+    for version in ["1.6", "2.29"] {
+        let three = made_over(version, ExportProtocol::Nfs3).unwrap();
+        assert!(three.contains(r#""v3_enabled":true"#) && !three.contains("v4_1"), "{three}");
+        let four = made_over(version, ExportProtocol::Nfs4_1).unwrap();
+        assert!(four.contains(r#""v4_1_enabled":true"#) && !four.contains("v3"), "{four}");
+    }
+    let refused = made_over("1.5", ExportProtocol::Nfs4_1).unwrap_err().to_string();
+    assert!(refused.contains("NFSv4.1") && refused.contains("1.6"), "{refused}");
+}
+
 #[test]
 fn a_named_target_that_does_not_fit_is_named() {
     let store = Store::default();
     store.put("file-systems", json!({ "name": "smb", "nfs": { "v3_enabled": false } }));
     store.put("file-systems", json!({ "name": "dying", "destroyed": true, "nfs": { "v3_enabled": true } }));
+    store.put("file-systems", json!({ "name": "new", "nfs": { "v3_enabled": false, "v4_1_enabled": true } }));
     let fake = Fake::logged_in(&["2.4"], move |seen| store.answer(seen));
-    for (name, why) in [("smb", "not exported"), ("dying", "destroyed"), ("none", "does not exist")] {
-        let wanted = Wanted { filesystem: Some(Want::Existing(name.into())), bucket: None };
+    let (three, four) = (ExportProtocol::Nfs3, ExportProtocol::Nfs4_1);
+    for (name, over, why) in [
+        ("smb", three, "not exported over NFSv3"),
+        ("new", three, "not exported over NFSv3"),
+        ("dying", three, "destroyed"),
+        ("dying", four, "destroyed"),
+        ("smb", four, "not exported over NFSv4.1"),
+        ("none", three, "does not exist"),
+    ] {
+        let wanted = Wanted { filesystem: Some(Want::Existing(name.into())), over, bucket: None };
         let error = Scene::new().open(&fake.management()).unwrap().create(&wanted).unwrap_err().to_string();
         assert!(
             error.contains(&format!("file system {name}")) && error.contains(why) && error.contains("next:"),

@@ -192,7 +192,7 @@ fn provision(journal: &Journal, ready: &ArrayReady) -> Result<(ArraySession, Arr
     };
     let run = journal.begin(&RunId::random())?;
     let mut session = ArraySession::open(&management, &run, &Cancel::new())?;
-    let wanted = Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
+    let wanted = Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
     let made = session.create(&wanted)?;
     Ok((session, array_places::places(made)))
 }

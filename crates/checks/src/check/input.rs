@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use drivers::Sink;
 use drivers::s3::{Endpoint, Fingerprint};
+use provision::ExportProtocol;
 use targets::{ArrayPlace, CheckTarget, CheckTraits};
 use units::Size;
 
@@ -72,8 +73,8 @@ pub struct CheckNfsInput {
     pub uid: Option<u32>,
     /// Group ID; `None`: this process's.
     pub gid: Option<u32>,
-    /// Version: `3` or `4.1`; `None`: 3.
-    pub version: Option<&'static str>,
+    /// Version; `None`: 3.
+    pub version: Option<ExportProtocol>,
     /// Port of NFS, instead of asking the portmapper.
     pub port: Option<u16>,
     /// Port of MOUNT, instead of asking the portmapper.
@@ -282,6 +283,7 @@ impl CheckInput {
             data_vips: self.data_vips,
             load,
             access,
+            export_protocol: self.nfs.version.unwrap_or_default(),
             record,
             journal_dir: journal,
             scratch,
@@ -349,7 +351,7 @@ impl CheckInput {
         options([
             ("uid", Some(nfs.uid.unwrap_or_else(|| rustix::process::getuid().as_raw()).to_string())),
             ("gid", Some(nfs.gid.unwrap_or_else(|| rustix::process::getgid().as_raw()).to_string())),
-            ("version", nfs.version.map(str::to_owned)),
+            ("version", nfs.version.map(|version| version.number().to_owned())),
             ("connections", Some(self.connections.to_string())),
             ("stable", Some(nfs.stable.to_string())),
             ("read_size", Some(block.clone())),

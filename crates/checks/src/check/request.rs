@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use drivers::Sink;
-use provision::Management;
+use provision::{ExportProtocol, Management};
 use targets::{CheckTarget, CheckTraits};
 
 use super::report::CheckSettings;
@@ -101,6 +101,8 @@ pub struct CheckRequest {
     pub load: CheckLoad,
     /// How to reach targets, by protocol.
     pub access: Vec<CheckAccess>,
+    /// What a file system of an array is exported over.
+    pub export_protocol: ExportProtocol,
     /// How it is recorded; a demonstration without a named place for its results has none.
     pub record: RecordOptions,
     /// Directory of the journal; `None`: the user's.

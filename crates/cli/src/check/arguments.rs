@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use provision::ExportProtocol;
 use units::{Size, Span};
 
 /// Measures NFS and S3 throughput through each data address, and finds broken or slow paths.
@@ -214,11 +215,11 @@ pub enum NfsVersionChoice {
 }
 
 impl NfsVersionChoice {
-    /// The name that the target's option has for it.
-    pub fn name(self) -> &'static str {
+    /// The version as the check takes it.
+    pub fn protocol(self) -> ExportProtocol {
         match self {
-            Self::V3 => "3",
-            Self::V4_1 => "4.1",
+            Self::V3 => ExportProtocol::Nfs3,
+            Self::V4_1 => ExportProtocol::Nfs4_1,
         }
     }
 }

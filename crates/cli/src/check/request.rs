@@ -72,7 +72,7 @@ fn input(
     (input.connect_timeout, input.op_timeout) = (arguments.connect_timeout.0, arguments.op_timeout.0);
     input.nfs.stable = arguments.stable;
     (input.nfs.uid, input.nfs.gid) = (arguments.uid, arguments.gid);
-    input.nfs.version = arguments.nfs_version.map(NfsVersionChoice::name);
+    input.nfs.version = arguments.nfs_version.map(NfsVersionChoice::protocol);
     (input.nfs.port, input.nfs.mount_port) = (arguments.nfs_port, arguments.mount_port);
     input.nfs.portmap_port = arguments.portmap_port;
     Ok(input)

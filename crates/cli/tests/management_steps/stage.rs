@@ -73,7 +73,7 @@ impl Stage {
             call_timeout: GUARD,
         };
         let mut neighbour = ArraySession::open(&management, &run, &Cancel::new()).unwrap();
-        let both = Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
+        let both = Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
         neighbour.create(&both).unwrap();
         let before = array.state();
         let stage = Self { array, directory, before, _neighbour: neighbour };

@@ -10,7 +10,7 @@ use checks::{
     RecordOptions, management_address, positive,
 };
 use drivers::Sink;
-use provision::{ApiSecret, Management, Trust};
+use provision::{ApiSecret, ExportProtocol, Management, Trust};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -344,8 +344,8 @@ fn input(source: CheckSource, form: &CheckForm) -> Result<CheckInput, FieldFault
     input.nfs.stable = form.stable;
     (input.nfs.uid, input.nfs.gid) = (form.uid, form.gid);
     input.nfs.version = form.nfs_version.map(|version| match version {
-        NfsVersionForm::V3 => "3",
-        NfsVersionForm::V4_1 => "4.1",
+        NfsVersionForm::V3 => ExportProtocol::Nfs3,
+        NfsVersionForm::V4_1 => ExportProtocol::Nfs4_1,
     });
     (input.nfs.port, input.nfs.mount_port) = (form.nfs_port, form.mount_port);
     input.nfs.portmap_port = form.portmap_port.unwrap_or(input.nfs.portmap_port);
