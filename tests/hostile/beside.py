@@ -1,4 +1,8 @@
-"""Alternates runs with and without hostile clients beside them, and compares their figures."""
+"""Alternates runs alone, beside other work, and beside hostile clients, and compares their figures.
+
+What is judged is hostile clients against other work that keeps the processors as busy: the clients run on the service's host,
+and what their own processor time costs a load there is not the service's doing.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import permutations
 from pathlib import Path
 
 from manometer_client import Client
@@ -30,8 +35,10 @@ MAX_GROWTH_MIB = 160
 # Mutated bodies that must have been answered for the result to say something.
 MIN_BODIES = 10_000
 METRICS = ("rate", "p50", "p99", "mean")
-# Fewer pairs than this say nothing about four figures.
-MIN_PAIRS = 8
+# Fewer rounds than this say nothing about four figures.
+MIN_ROUNDS = 8
+# What is beside a run: nothing, work that has nothing to do with the service, hostile clients.
+ALONE, BUSY, HOSTILE = KINDS = ("alone", "busy", "hostile")
 
 
 @contextmanager
@@ -73,58 +80,78 @@ def hostile_clients(port: int, run: str, answers: Counter[str]) -> Iterator[None
         sys.exit("a hostile client got an answer that it did not expect")
 
 
+@contextmanager
+def other_work() -> Iterator[None]:
+    """As much work as hostile clients are, which does not reach the service."""
+    script = Path(__file__).with_name("busy.py")
+    process = subprocess.Popen([sys.executable, str(script)], stdin=subprocess.PIPE)
+    try:
+        yield
+    finally:
+        process.communicate(timeout=60)
+    if process.returncode != 0:
+        sys.exit("the other work ended early")
+
+
 def peak_mib(pid: int) -> int:
     """The most memory that the process had so far."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
-def measured(client: Client, port: int, experiment: str, answers: Counter[str] | None) -> str:
-    """A run, beside hostile clients if their answers are counted."""
+def measured(client: Client, port: int, experiment: str, kind: str, answers: Counter[str]) -> str:
+    """A run with what is beside it."""
     run = client.post(experiment)["id"]
-    with hostile_clients(port, run, answers) if answers is not None else nullcontext():
+    beside = {ALONE: nullcontext, BUSY: other_work, HOSTILE: lambda: hostile_clients(port, run, answers)}
+    with beside[kind]():
         state = client.wait(run, timeout=300)
     if state["state"] != "finished":
         sys.exit(f"run {run} ended as {state['state']}: {state.get('reason')}")
     return run
 
 
-def figures(client: Client, alone: str, beside: str) -> Iterator[tuple[str, float, float]]:
-    """Each figure's name, its ratio (beside / alone), and the half-width of its interval in the run alone."""
+def figures(client: Client, reference: str, beside: str) -> Iterator[tuple[str, float, float]]:
+    """Each figure's name, its ratio (beside / reference), and the half-width of its interval in the reference."""
     for metric in METRICS:
-        (cell,) = client.compare(beside, alone, metric=metric)["cells"]
+        (cell,) = client.compare(beside, reference, metric=metric)["cells"]
         (before,), (after,) = cell["a"], cell["b"]
         width = (before["high"] - before["low"]) / 2 / before["mean"] if before["high"] is not None else 0.0
         yield metric, after["mean"] / before["mean"], width
 
 
-def main(pairs: int) -> None:
-    if pairs < MIN_PAIRS:
-        sys.exit(f"PAIRS: write {MIN_PAIRS} or more")
+Ratios = dict[str, list[tuple[float, float]]]
+
+
+def main(rounds: int) -> None:
+    if rounds < MIN_ROUNDS:
+        sys.exit(f"ROUNDS: write {MIN_ROUNDS} or more")
     directory = Path(tempfile.mkdtemp(prefix="manometer-hostile-", dir="/dev/shm"))
-    ratios: dict[str, list[tuple[float, float]]] = {}
+    ratios: dict[tuple[str, str], Ratios] = {pair: {} for pair in ((BUSY, ALONE), (HOSTILE, ALONE), (HOSTILE, BUSY))}
     try:
         (directory / "data").mkdir()
         experiment = EXPERIMENT.format(data=directory / "data")
         with service(directory / "state", directory / "data") as (client, port, pid):
-            measured(client, port, experiment, None)
-            alone = peak_mib(pid)
             answers: Counter[str] = Counter()
-            for pair in range(pairs):
-                print(f"pair {pair + 1} of {pairs}", flush=True)
-                # The order alternates, so that a drift of the machine cancels.
-                order = (pair % 2 == 1, pair % 2 == 0)
-                runs = {hostile: measured(client, port, experiment, answers if hostile else None) for hostile in order}
-                for metric, ratio, width in figures(client, runs[False], runs[True]):
-                    ratios.setdefault(metric, []).append((ratio, width))
-            beside = peak_mib(pid)
+            measured(client, port, experiment, ALONE, answers)
+            alone = peak_mib(pid)
+            orders = list(permutations(KINDS))
+            for number in range(rounds):
+                print(f"round {number + 1} of {rounds}", flush=True)
+                # The order changes, so that a drift of the machine cancels.
+                order = orders[number % len(orders)]
+                runs = {kind: measured(client, port, experiment, kind, answers) for kind in order}
+                for (beside, reference), found in ratios.items():
+                    for metric, ratio, width in figures(client, runs[reference], runs[beside]):
+                        found.setdefault(metric, []).append((ratio, width))
+            beside_mib = peak_mib(pid)
     finally:
         shutil.rmtree(directory)
-    code = judge(ratios)
+    codes = {pair: judge(*pair, found) for pair, found in ratios.items()}
+    code = codes[HOSTILE, BUSY]
     bodies = sum(count for status, count in answers.items() if status.isdigit())
     served = answers["events"] > 0 and answers["slow, ended"] > 0 and answers["huge, refused"] > 0
-    print(f"memory: at most {alone} MiB alone, {beside} MiB beside them; {bodies} mutated bodies")
-    if beside > alone + MAX_GROWTH_MIB:
+    print(f"\nmemory: at most {alone} MiB alone, {beside_mib} MiB beside them; {bodies} mutated bodies")
+    if beside_mib > alone + MAX_GROWTH_MIB:
         sys.exit(f"the clients cost more than {MAX_GROWTH_MIB} MiB")
     if bodies < MIN_BODIES or not served:
         print(f"too little was sent: {dict(answers)}")
@@ -138,12 +165,12 @@ def t_95(degrees: int) -> float:
     return z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
 
 
-def judge(ratios: dict[str, list[tuple[float, float]]]) -> int:
+def judge(beside: str, reference: str, ratios: Ratios) -> int:
     """Prints what is known of each figure.
 
-    Returns 0 if all stay within the interval of one run, 1 if one does not, 2 if the pairs cannot tell.
+    Returns 0 if all stay within the interval of one run, 1 if one does not, 2 if the rounds cannot tell.
     """
-    print(f"\n{'figure':8}{'beside / alone':>16}  {'95 % interval':18}one run's interval")
+    print(f"\n{'figure':8}{f'{beside} / {reference}':>16}  {'95 % interval':18}one run's interval")
     code = 0
     for metric in METRICS:
         found = ratios[metric]
