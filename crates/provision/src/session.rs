@@ -61,7 +61,7 @@ pub struct Wanted {
     /// A file system that is exported.
     pub filesystem: Option<Want>,
     /// What it is exported over.
-    pub over: ExportProtocol,
+    pub export_protocol: ExportProtocol,
     /// A bucket with access keys.
     pub bucket: Option<Want>,
 }
@@ -137,8 +137,8 @@ impl ArraySession {
     pub fn create(&mut self, wanted: &Wanted) -> Result<Targets, ProvisionError> {
         let export = match &wanted.filesystem {
             None => None,
-            Some(Want::Create) => Some(self.create_file_system(wanted.over)?),
-            Some(Want::Existing(name)) => Some(self.existing_file_system(name, wanted.over)?),
+            Some(Want::Create) => Some(self.create_file_system(wanted.export_protocol)?),
+            Some(Want::Existing(name)) => Some(self.existing_file_system(name, wanted.export_protocol)?),
         };
         let bucket = match &wanted.bucket {
             None => None,

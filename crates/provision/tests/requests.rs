@@ -156,7 +156,7 @@ fn an_existing_bucket_gets_a_user_of_ours_in_its_account_and_an_existing_file_sy
 fn made_over(version: &str, over: ExportProtocol) -> Result<String, ProvisionError> {
     let store = Store::default();
     let fake = Fake::logged_in(&[version], move |seen| store.answer(seen));
-    let wanted = Wanted { filesystem: Some(Want::Create), over, bucket: None };
+    let wanted = Wanted { filesystem: Some(Want::Create), export_protocol: over, bucket: None };
     Scene::new().open(&fake.management())?.create(&wanted)?;
     let made = fake
         .seen()
@@ -193,7 +193,8 @@ fn a_named_target_that_does_not_fit_is_named() {
         ("smb", four, "not exported over NFSv4.1"),
         ("none", three, "does not exist"),
     ] {
-        let wanted = Wanted { filesystem: Some(Want::Existing(name.into())), over, bucket: None };
+        let wanted =
+            Wanted { filesystem: Some(Want::Existing(name.into())), export_protocol: over, bucket: None };
         let error = Scene::new().open(&fake.management()).unwrap().create(&wanted).unwrap_err().to_string();
         assert!(
             error.contains(&format!("file system {name}")) && error.contains(why) && error.contains("next:"),

@@ -128,7 +128,7 @@ fn build(
     };
     let wanted = Wanted {
         filesystem: want(ArrayPlace::Export, &array.filesystem),
-        over: request.export_protocol,
+        export_protocol: request.export_protocol,
         bucket: want(ArrayPlace::Bucket, &array.bucket),
     };
     let made = session.create(&wanted)?;
