@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import sys
+from contextlib import suppress
 
 READERS = 200
 SLOW = 100
@@ -50,12 +51,17 @@ async def answered(reader: asyncio.StreamReader) -> bytes:
 
 async def send_mutants(target: Target) -> None:
     """Mutated bodies, as fast as they are answered."""
-    reader, writer = await target.connect()
     while True:
-        body = mutated(BODY)
-        kind, length = "content-type: application/yaml", f"content-length: {len(body)}"
-        writer.write(target.head("POST", "/api/v3/experiments/validate", kind, length) + body)
-        target.count(await answered(reader))
+        reader, writer = await target.connect()
+        # The service may close a connection that waits while all its connections are in use.
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while True:
+                body = mutated(BODY)
+                kind, length = "content-type: application/yaml", f"content-length: {len(body)}"
+                writer.write(target.head("POST", "/api/v3/experiments/validate", kind, length) + body)
+                target.count(await answered(reader))
+        target.count(b"mutant, closed")
+        writer.close()
 
 
 async def send_huge(target: Target) -> None:
@@ -96,12 +102,13 @@ async def read_events(target: Target, run: str) -> None:
     """A reader of the run's events, who comes back when they end."""
     while True:
         reader, writer = await target.connect()
-        writer.write(target.head("GET", f"/api/v3/runs/{run}/events"))
-        while line := await reader.readline():
-            if line.startswith(b"event:"):
-                target.count(b"events")
-            elif line.startswith(b"0\r\n"):
-                break
+        with suppress(ConnectionError):
+            writer.write(target.head("GET", f"/api/v3/runs/{run}/events"))
+            while line := await reader.readline():
+                if line.startswith(b"event:"):
+                    target.count(b"events")
+                elif line.startswith(b"0\r\n"):
+                    break
         writer.close()
         await asyncio.sleep(0.2)
 
