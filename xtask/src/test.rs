@@ -1,7 +1,7 @@
 //! `cargo xtask test`: all tests, several test programs at a time. Many of them wait for timers, sockets and disks, so that
 //! running one after the other leaves processors idle.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
@@ -37,12 +37,12 @@ struct Running {
 }
 
 /// Builds all tests with these options of `cargo test` and runs those named `only`, or all if none is named; the names of those
-/// that failed. Building all, even if few run, keeps the features of dependencies, so nothing is compiled twice.
+/// that failed. Unlike `cargo test -p CRATE`, that leaves the features of dependencies as they are, so nothing is compiled again.
 ///
 /// # Errors
 /// They cannot be built or started, or one that is named does not exist.
 pub(crate) fn run(root: &Path, options: &[String], only: &[String]) -> anyhow::Result<Vec<String>> {
-    let mut waiting = build(root, options)?;
+    let mut waiting = build(root, options, only)?;
     let mut documents = cargo(root, "test");
     documents.arg("--doc").args(options);
     waiting.push_back(Job { name: "--doc".to_owned(), command: documents });
@@ -96,9 +96,12 @@ fn cargo(root: &Path, subcommand: &str) -> Command {
 }
 
 /// Builds the test programs; those of whole programs and crates before those of single modules, because they last longer.
-fn build(root: &Path, options: &[String]) -> anyhow::Result<VecDeque<Job>> {
+fn build(root: &Path, options: &[String], only: &[String]) -> anyhow::Result<VecDeque<Job>> {
     let mut command = cargo(root, "test");
-    command.args(["--no-run", "--message-format=json-render-diagnostics"]).args(options);
+    command
+        .args(["--no-run", "--message-format=json-render-diagnostics"])
+        .args(options)
+        .args(selectors(only));
     let built = command.stderr(Stdio::inherit()).output().context("cargo cannot be started")?;
     if !built.status.success() {
         bail!("the tests cannot be built");
@@ -110,6 +113,12 @@ fn build(root: &Path, options: &[String]) -> anyhow::Result<VecDeque<Job>> {
     }
     jobs.sort_by_key(|job| (!job.name.contains(" --test "), job.name.clone()));
     Ok(jobs.into())
+}
+
+/// Cargo's options for the targets in these names, each once: some are built only if they are named.
+fn selectors(only: &[String]) -> Vec<&str> {
+    let targets: BTreeSet<&str> = only.iter().filter_map(|name| name.splitn(3, ' ').nth(2)).collect();
+    targets.into_iter().flat_map(|target| target.split(' ')).collect()
 }
 
 /// The jobs with these names, or all if there are no names.
@@ -227,6 +236,8 @@ mod tests {
         };
         assert_eq!(names(&[]).unwrap().len(), 2);
         assert_eq!(names(&["-p a --test b"]).unwrap(), ["-p a --test b"]);
+        let only = ["-p a --test b", "-p c --test b", "-p a --lib"].map(str::to_owned);
+        assert_eq!(selectors(&only), ["--lib", "--test", "b"]);
         assert!(names(&["-p a --test c"]).unwrap_err().to_string().contains("-p a --test c"));
     }
 
