@@ -340,8 +340,11 @@ try {
     await page.waitForFunction(() => document.querySelectorAll(".badge.busy").length >= 3);
     assert.deepEqual(await agents.locator("th").evaluateAll((cells) => cells.map((cell) => cell.firstChild.textContent)),
       ["local-0", "local-1", "local-2"]);
+    await page.getByText(/measure of cell 1: .*B\/s/).nth(2).waitFor();
     assert.match(await agents.first().textContent(), /ago.*of cell 1: .*B\/s/);
+    await page.setViewportSize({ width: 1280, height: 560 });
     await picture(page, "hosts");
+    await page.setViewportSize({ width: 1280, height: 1400 });
     await accessible(page, "hosts");
     await agents.first().getByRole("link", { name: id }).click();
     await heading(page, "fleet");
