@@ -81,12 +81,15 @@ impl JournaledPlace for NfsPlace {
         self.export.strip_prefix('/').map(|name| Container::FileSystem(name.to_owned()))
     }
 
-    /// A directory is the same one over either version, by whatever port and as whatever user.
+    /// A directory is the same one over either version. Another port is another server, and what one user makes another may
+    /// not be able to remove: these are places of their own, so that the journal lists all of them.
     fn united(&self, other: &Self) -> Option<Self> {
         let tree = if self.tree.is_flat() { other.tree } else { self.tree };
         let both = Self { tree, ..self.clone() };
-        let is_same =
-            self.server == other.server && self.export == other.export && self.directory == other.directory;
+        let is_same = self.is_same_server(other)
+            && (self.uid, self.gid) == (other.uid, other.gid)
+            && self.export == other.export
+            && self.directory == other.directory;
         (is_same && (other.tree.is_flat() || other.tree == tree)).then_some(both)
     }
 }
@@ -98,6 +101,15 @@ impl fmt::Display for NfsPlace {
 }
 
 impl NfsPlace {
+    /// Whether both are on one server. A port that is not named is taken for the usual one.
+    fn is_same_server(&self, other: &Self) -> bool {
+        let port = |place: &Self| place.nfs_port.unwrap_or(wire::nfs4::PORT);
+        let asks = |place: &Self| place.nfs_port.is_none() && place.version == PlaceVersion::V3;
+        self.server == other.server
+            && port(self) == port(other)
+            && (!(asks(self) && asks(other)) || self.portmap_port == other.portmap_port)
+    }
+
     /// The port that distinguishes servers on the same address.
     fn port(&self) -> u16 {
         if self.version == PlaceVersion::V4_1 {

@@ -106,7 +106,7 @@ fn a_prefix_where_parts_may_lie_stays_one_whatever_is_put_later() {
 #[test]
 fn a_directory_is_one_place_over_both_versions_of_nfs() {
     let three = nfs_place();
-    let four = NfsPlace { version: PlaceVersion::V4_1, uid: 7, nfs_port: None, ..three.clone() };
+    let four = NfsPlace { version: PlaceVersion::V4_1, nfs_port: None, ..three.clone() };
     assert_eq!(three.united(&four), Some(three.clone()));
     let tree = |depth| DirectoryTree::new(depth, 2, TreeLayout::Own).unwrap();
     let deep = NfsPlace { tree: tree(2), ..four.clone() };
@@ -120,10 +120,27 @@ fn a_directory_is_one_place_over_both_versions_of_nfs() {
     for other in [
         NfsPlace { export: "/other".into(), ..four.clone() },
         NfsPlace { directory: "manometer-abcdefgi".into(), ..four.clone() },
-        NfsPlace { server: [127, 0, 0, 2].into(), ..four },
+        NfsPlace { server: [127, 0, 0, 2].into(), ..four.clone() },
+        NfsPlace { nfs_port: Some(2050), ..three.clone() },
+        NfsPlace { nfs_port: Some(2050), ..four.clone() },
+        NfsPlace { uid: 7, ..four.clone() },
+        NfsPlace { gid: 7, ..four },
     ] {
         assert_eq!(three.united(&other), None, "{other:?}");
     }
+    let asks = NfsPlace { nfs_port: None, ..three };
+    assert_eq!(asks.united(&NfsPlace { portmap_port: 112, ..asks.clone() }), None, "another portmapper");
+}
+
+#[test]
+fn servers_on_two_ports_of_an_address_have_an_entry_each() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = Journal::open(directory.path()).unwrap().begin(&RunId::random()).unwrap();
+    let first = nfs_place();
+    let second = NfsPlace { nfs_port: Some(2050), ..first.clone() };
+    let ids = [&first, &second, &first, &second].map(|place| PlaceEntry::of(place).record(&run).unwrap());
+    assert!(ids[0] == ids[2] && ids[1] == ids[3] && ids[0] != ids[1]);
+    assert_eq!(run.remaining().len(), 2, "{:?}", run.remaining());
 }
 
 /// Today's protocols read the values that journals of every version hold, and find their names in them.
