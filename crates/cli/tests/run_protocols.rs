@@ -54,6 +54,7 @@ gates: [errors == 0]
         assert!(total.ok > 0 && total.failed == 0, "{total:?}");
     }
     stage.assert_untouched();
+    lab.assert_clean();
 }
 
 /// How version 3 finds the MOUNT service.

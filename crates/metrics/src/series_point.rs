@@ -57,6 +57,11 @@ impl SeriesPoint {
         }
     }
 
+    /// Whether nothing was counted, as in [`OpStats::is_empty`].
+    pub fn is_empty(&self) -> bool {
+        self.ok == 0 && self.failed == 0 && self.retries == 0
+    }
+
     /// Successful operations per second; 0 in an interval of zero length.
     pub fn ops_per_s(&self) -> f64 {
         self.per_second(self.ok)

@@ -12,7 +12,7 @@
 //! let mut session = ArraySession::open(Management { address, token, trust, call_timeout }, &run, &cancel)?;
 //! session.version();                                              // ApiVersion, Display "2.29"
 //! let choice  = session.data_addresses()?;                        // AddressChoice { chosen: Vec<DataInterface>, reasons: Vec<String> }
-//! let targets = session.create(&Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() })?;
+//! let targets = session.create(&Wanted::both())?;
 //!     // Want::Existing(name) uses a file system or bucket that is there (a user and a key of ours are made in its account)
 //!     // Targets { export: Option<String> /* "/manometer-xxxxxxxx" */, bucket: Option<BucketAccess { bucket, access_key, secret_key: ApiSecret }> }
 //! // ... load; remove our objects over S3 while the key still exists ...

@@ -66,6 +66,13 @@ pub struct Wanted {
     pub bucket: Option<Want>,
 }
 
+impl Wanted {
+    /// A file system, exported over version 3, and a bucket, both of our own.
+    pub fn both() -> Self {
+        Self { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Self::default() }
+    }
+}
+
 /// Access keys to a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BucketAccess {

@@ -14,9 +14,6 @@ use provision::{
 };
 use support::Scene;
 
-const BOTH: fn() -> Wanted =
-    || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
-
 fn management(array: &Array) -> Management {
     Management {
         address: array.management_address().to_string(),
@@ -41,7 +38,7 @@ fn whole_run(array: &Array) -> Targets {
     let expected: Vec<_> = array.data().iter().map(|data| data.ip).collect();
     assert_eq!(choice.chosen.iter().map(|found| found.address).collect::<Vec<_>>(), expected);
     assert!(choice.chosen.iter().all(|found| found.mtu == Some(9000)), "{choice:?}");
-    let targets = session.create(&BOTH()).unwrap();
+    let targets = session.create(&Wanted::both()).unwrap();
     assert_ne!(array.state(), before);
     session.remove().unwrap();
     session.close().unwrap();
@@ -169,12 +166,12 @@ fn a_name_that_is_taken_on_the_array_is_refused_and_stays() {
         let array = speaking(&[version]);
         let owner = Scene::new();
         let mut theirs = owner.open(&management(&array)).unwrap();
-        theirs.create(&BOTH()).unwrap();
+        theirs.create(&Wanted::both()).unwrap();
         let before = array.state();
         // The scene's run has the same id in a journal of its own.
         let scene = Scene::new();
         let mut ours = scene.open(&management(&array)).unwrap();
-        let error = ours.create(&BOTH()).unwrap_err();
+        let error = ours.create(&Wanted::both()).unwrap_err();
         assert!(matches!(error, ProvisionError::NotOurs { .. }), "{error}");
         ours.remove().unwrap();
         drop(ours);
@@ -187,7 +184,7 @@ fn an_existing_file_system_and_bucket_are_used_and_left() {
     let array = speaking(&["2.29"]);
     let owner = Scene::new();
     let mut theirs = owner.open(&management(&array)).unwrap();
-    let made = theirs.create(&BOTH()).unwrap();
+    let made = theirs.create(&Wanted::both()).unwrap();
     let before = array.state();
     let directory = tempfile::tempdir().unwrap();
     let journal = provision::Journal::open(directory.path()).unwrap();

@@ -15,8 +15,6 @@ use support::places::{local_place, nfs_place, s3_place};
 use support::store::Store;
 use support::{Fake, Reply, Scene, TOKEN};
 
-const BOTH: fn() -> Wanted =
-    || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
 const OPTIONS: CleanupOptions = CleanupOptions {
     call_timeout: Duration::from_secs(30),
     trust: None,
@@ -85,7 +83,7 @@ fn a_killed_run_is_finished_and_a_second_cleanup_finds_nothing() {
         let fake = Fake::logged_in(&[version], move |seen| shared.answer(seen));
         let scene = Scene::new();
         let mut session = scene.open(&fake.management()).unwrap();
-        let targets = session.create(&BOTH()).unwrap();
+        let targets = session.create(&Wanted::both()).unwrap();
         scene.run.record_place(&nfs_place(&targets.export.unwrap())).unwrap();
         scene.run.record_place(&s3_place(&targets.bucket.unwrap().bucket)).unwrap();
         let (_directory, journal) = killed(scene, Some(session));
@@ -150,7 +148,7 @@ fn a_bucket_that_must_be_empty_is_emptied_with_a_fresh_key() {
     });
     let scene = Scene::new();
     let mut session = scene.open(&fake.management()).unwrap();
-    session.create(&BOTH()).unwrap();
+    session.create(&Wanted::both()).unwrap();
     scene.run.record_place(&s3_place("manometer-abcdefgh")).unwrap();
     // As if the key had been removed before the process was killed.
     let keys = |seen: &support::Seen| seen.path().ends_with("access-keys");
@@ -392,7 +390,7 @@ fn what_does_not_bear_the_runs_name_is_never_touched() {
     let fake = Fake::logged_in(&["2.29"], move |seen| shared.answer(seen));
     let scene = Scene::new();
     let mut session = scene.open(&fake.management()).unwrap();
-    session.create(&BOTH()).unwrap();
+    session.create(&Wanted::both()).unwrap();
     let (_directory, journal) = killed(scene, Some(session));
     let path = journal.directory().join("abcdefgh.jsonl");
     let mut text = std::fs::read_to_string(&path).unwrap();

@@ -7,8 +7,7 @@ mod support;
 use std::time::Duration;
 
 use provision::{
-    ApiSecret, BucketAccess, CleanupOptions, Helper, Journal, PlaceError, RecordedPlace, Want, Wanted,
-    cleanup,
+    ApiSecret, BucketAccess, CleanupOptions, Helper, Journal, PlaceError, RecordedPlace, Wanted, cleanup,
 };
 use support::places::{nfs_place, s3_place};
 use support::store::Store;
@@ -34,9 +33,7 @@ fn a_removal_that_was_killed_anywhere_is_finished() {
     let fake = Fake::logged_in(&["2.29"], move |seen| shared.answer(seen));
     let scene = Scene::new();
     let mut session = scene.open(&fake.management()).unwrap();
-    session
-        .create(&Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() })
-        .unwrap();
+    session.create(&Wanted::both()).unwrap();
     scene.run.record_place(&nfs_place("/manometer-abcdefgh")).unwrap();
     scene.run.record_place(&s3_place("manometer-abcdefgh")).unwrap();
     let made = scene.text().lines().count();

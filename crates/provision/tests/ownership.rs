@@ -14,8 +14,6 @@ use support::store::Store;
 use support::{Fake, Reply, Scene};
 
 const NAME: &str = "manometer-abcdefgh";
-const BOTH: fn() -> Wanted =
-    || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
 
 /// An array on which `strike` may answer instead of the store.
 fn array(
@@ -35,7 +33,7 @@ fn a_name_that_is_taken_is_an_error_and_stays() {
         let fake = array(&store, |_, _| None);
         let scene = Scene::new();
         let mut session = scene.open(&fake.management()).unwrap();
-        let error = session.create(&BOTH()).unwrap_err();
+        let error = session.create(&Wanted::both()).unwrap_err();
         assert!(
             matches!(error, ProvisionError::NotOurs { .. }) && error.to_string().contains(NAME),
             "{error}"
@@ -58,7 +56,7 @@ fn a_name_that_is_taken_between_the_look_and_the_creation_stays_too() {
     });
     let scene = Scene::new();
     let mut session = scene.open(&fake.management()).unwrap();
-    let error = session.create(&BOTH()).unwrap_err();
+    let error = session.create(&Wanted::both()).unwrap_err();
     assert!(matches!(error, ProvisionError::NotOurs { .. }), "{error}");
     session.remove().unwrap();
     assert_eq!(store.listing(), [format!("buckets/{NAME}")]);
@@ -80,7 +78,7 @@ fn a_creation_that_is_done_but_never_answered_is_removed() {
         let scene = Scene::new();
         let management = Management { call_timeout: Duration::from_millis(300), ..fake.management() };
         let mut session = scene.open(&management).unwrap();
-        let error = session.create(&BOTH()).unwrap_err().to_string();
+        let error = session.create(&Wanted::both()).unwrap_err().to_string();
         assert!(error.contains("no answer within 0.3 s"), "{error}");
         assert!(store.listing().iter().any(|object| object.starts_with(resource)));
         session.remove().unwrap();
@@ -125,7 +123,7 @@ fn a_refused_creation_leaves_nothing_to_look_for() {
     });
     let scene = Scene::new();
     let mut session = scene.open(&fake.management()).unwrap();
-    let error = session.create(&BOTH()).unwrap_err().to_string();
+    let error = session.create(&Wanted::both()).unwrap_err().to_string();
     assert!(
         error.contains("HTTP 400: Name is not allowed. (manometer-abcdefgh)") && error.contains("next:"),
         "{error}"
@@ -145,7 +143,7 @@ fn dropping_a_session_removes_what_it_created_also_in_a_panic() {
     let outcome = std::thread::spawn(move || {
         let mut session =
             provision::ArraySession::open(&management, &run, &provision::Cancel::new()).unwrap();
-        session.create(&BOTH()).unwrap();
+        session.create(&Wanted::both()).unwrap();
         panic!("on purpose");
     })
     .join();
@@ -172,7 +170,7 @@ fn removal_is_tried_again_after_passing_failures() {
     });
     let scene = Scene::new();
     let mut session = scene.open(&fake.management()).unwrap();
-    session.create(&BOTH()).unwrap();
+    session.create(&Wanted::both()).unwrap();
     session.remove().unwrap();
     assert_eq!(store.listing(), [""; 0]);
 }
@@ -189,7 +187,7 @@ fn removal_goes_on_past_what_fails_and_reports_all_of_it() {
     });
     let scene = Scene::new();
     let mut session = scene.open(&fake.management()).unwrap();
-    session.create(&BOTH()).unwrap();
+    session.create(&Wanted::both()).unwrap();
     let error = session.remove().unwrap_err();
     assert_eq!(error.remaining.len(), 2, "{error}");
     assert!(error.remaining[0].contains("Eradication is disabled."), "{error}");
@@ -241,7 +239,7 @@ fn answers_of_any_shape_end_in_an_error_and_what_exists_is_still_removed() {
             });
             let scene = Scene::new();
             let mut session = scene.open(&fake.management()).unwrap();
-            let error = session.create(&BOTH()).unwrap_err();
+            let error = session.create(&Wanted::both()).unwrap_err();
             assert!(error.to_string().contains("makes no sense"), "{resource} {shape}: {error}");
             healthy.store(1, Ordering::SeqCst);
             session.remove().unwrap();
@@ -265,7 +263,7 @@ fn nothing_is_created_without_a_journal() {
             .then(|| entry.file_name()?.to_str()?.parse::<i32>().ok())?
     });
     replace_descriptor(&full, ours.unwrap());
-    let error = session.create(&BOTH()).unwrap_err();
+    let error = session.create(&Wanted::both()).unwrap_err();
     assert!(matches!(error, ProvisionError::Journal { .. }), "{error}");
     assert!(error.to_string().contains("--journal-dir"), "{error}");
     assert_eq!(store.listing(), [""; 0]);

@@ -9,9 +9,6 @@ use serde_json::json;
 use support::store::Store;
 use support::{Fake, Scene};
 
-const BOTH: fn() -> Wanted =
-    || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
-
 /// Creates and removes everything in one API version; returns the requests.
 fn whole_run(version: &str) -> Vec<String> {
     let store = Store::default();
@@ -19,7 +16,7 @@ fn whole_run(version: &str) -> Vec<String> {
     let fake = Fake::logged_in(&[version], move |seen| shared.answer(seen));
     let scene = Scene::new();
     let mut session = scene.open(&fake.management()).unwrap();
-    let targets = session.create(&BOTH()).unwrap();
+    let targets = session.create(&Wanted::both()).unwrap();
     assert_eq!(
         targets,
         Targets {

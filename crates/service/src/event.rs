@@ -115,8 +115,7 @@ pub(crate) struct PointView {
 impl PointView {
     /// A stored point of an operation; `None` if it did not occur, as in [`points`].
     pub(crate) fn of_op(point: &SeriesPoint) -> Option<Self> {
-        let has_occurred = point.ok > 0 || point.failed > 0 || point.retries > 0;
-        (point.op.is_some() && has_occurred).then(|| Self::of(point))
+        (point.op.is_some() && !point.is_empty()).then(|| Self::of(point))
     }
 
     /// A stored or current point.

@@ -82,7 +82,7 @@ impl JournaledPlace for NfsPlace {
     }
 
     /// A directory is the same one over either version. Another port is another server, and what one user makes another may
-    /// not be able to remove: these are places of their own, so that the journal lists all of them.
+    /// not be able to remove: each of these has an entry of its own, so that the journal lists all of them.
     fn united(&self, other: &Self) -> Option<Self> {
         let tree = if self.tree.is_flat() { other.tree } else { self.tree };
         let both = Self { tree, ..self.clone() };

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use experiment::Target;
-use provision::{ApiSecret, ArraySession, Cancel, Journal, Management, RunId, Trust, Want, Wanted};
+use provision::{ApiSecret, ArraySession, Cancel, Journal, Management, RunId, Trust, Wanted};
 use serde::Deserialize;
 use targets::{AccessKey, CheckTarget, CheckTraits};
 
@@ -192,7 +192,7 @@ fn provision(journal: &Journal, ready: &ArrayReady) -> Result<(ArraySession, Arr
     };
     let run = journal.begin(&RunId::random())?;
     let mut session = ArraySession::open(&management, &run, &Cancel::new())?;
-    let wanted = Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
+    let wanted = Wanted::both();
     let made = session.create(&wanted)?;
     Ok((session, array_places::places(made)))
 }

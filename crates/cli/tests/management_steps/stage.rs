@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use array::faults::{FaultPlan, Match, SessionFault, StepAction, StepRule};
 use array::{AddressConfig, Array, Config};
-use provision::{
-    ApiSecret, ArraySession, Cancel, Journal, Management, ManagementStep, RunId, Trust, Want, Wanted,
-};
+use provision::{ApiSecret, ArraySession, Cancel, Journal, Management, ManagementStep, RunId, Trust, Wanted};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -73,7 +71,7 @@ impl Stage {
             call_timeout: GUARD,
         };
         let mut neighbour = ArraySession::open(&management, &run, &Cancel::new()).unwrap();
-        let both = Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
+        let both = Wanted::both();
         neighbour.create(&both).unwrap();
         let before = array.state();
         let stage = Self { array, directory, before, _neighbour: neighbour };

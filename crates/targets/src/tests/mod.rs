@@ -14,7 +14,7 @@ use engine::{
 };
 use experiment::{Access, Arrivals, CacheControl, MixLoad, Target, WeightedOp, WeightedSize, Workload};
 use metrics::{ErrorKind, OpKind};
-use provision::{ApiSecret, Cancel, Journal, Management, RunId, Trust, Want, Wanted};
+use provision::{ApiSecret, Cancel, Journal, Management, RunId, Trust, Wanted};
 
 use super::*;
 
@@ -214,8 +214,7 @@ impl Provisioned {
             call_timeout: Duration::from_secs(20),
         };
         let mut session = provision::ArraySession::open(&management, &run, &Cancel::new()).unwrap();
-        let wanted =
-            Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create), ..Wanted::default() };
+        let wanted = Wanted::both();
         let made = session.create(&wanted).unwrap();
         let access = made.bucket.unwrap();
         let keys = directory.join("keys");
