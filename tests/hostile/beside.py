@@ -37,7 +37,7 @@ MIN_BODIES = 10_000
 METRICS = ("rate", "p50", "p99", "mean")
 # Fewer rounds than this say nothing about four figures.
 MIN_ROUNDS = 8
-# What is beside a run: nothing, work that has nothing to do with the service, hostile clients.
+# What is beside a run: nothing, as much work as hostile clients are that does not reach the service, or these.
 ALONE, BUSY, HOSTILE = KINDS = ("alone", "busy", "hostile")
 
 
@@ -61,36 +61,29 @@ def service(state: Path, data: Path) -> Iterator[tuple[Client, int, int]]:
 
 
 @contextmanager
-def hostile_clients(port: int, run: str, answers: Counter[str]) -> Iterator[None]:
-    """Clients beside a run; what they got is added to the answers."""
-    script = Path(__file__).with_name("clients.py")
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(port), run], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+def program(name: str, *arguments: str) -> Iterator[list[str]]:
+    """A program of this directory beside a run; when it has been told to stop, what it said is in the list."""
+    command = [sys.executable, str(Path(__file__).with_name(name)), *arguments]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    said: list[str] = []
     try:
-        yield
+        yield said
     finally:
-        said, _ = process.communicate(timeout=60)
-        print(f"    clients: {said.strip()}", flush=True)
-        for part in said.partition("\n")[0].split("; "):
-            count, _, what = part.partition(" ")
-            if count.isdigit():
-                answers[what] += int(count)
+        said += process.communicate(timeout=60)[0].splitlines()
     if process.returncode != 0:
-        sys.exit("a hostile client got an answer that it did not expect")
+        sys.exit(f"{name} failed: {'; '.join(said)}")
 
 
 @contextmanager
-def other_work() -> Iterator[None]:
-    """As much work as hostile clients are, which does not reach the service."""
-    script = Path(__file__).with_name("busy.py")
-    process = subprocess.Popen([sys.executable, str(script)], stdin=subprocess.PIPE)
-    try:
+def hostile_clients(port: int, run: str, answers: Counter[str]) -> Iterator[None]:
+    """Clients beside a run; what they got is added to the answers."""
+    with program("clients.py", str(port), run) as said:
         yield
-    finally:
-        process.communicate(timeout=60)
-    if process.returncode != 0:
-        sys.exit("the other work ended early")
+    print(f"    clients: {said[0]}", flush=True)
+    for part in said[0].split("; "):
+        count, _, what = part.partition(" ")
+        if count.isdigit():
+            answers[what] += int(count)
 
 
 def peak_mib(pid: int) -> int:
@@ -102,7 +95,7 @@ def peak_mib(pid: int) -> int:
 def measured(client: Client, port: int, experiment: str, kind: str, answers: Counter[str]) -> str:
     """A run with what is beside it."""
     run = client.post(experiment)["id"]
-    beside = {ALONE: nullcontext, BUSY: other_work, HOSTILE: lambda: hostile_clients(port, run, answers)}
+    beside = {ALONE: nullcontext, BUSY: lambda: program("busy.py"), HOSTILE: lambda: hostile_clients(port, run, answers)}
     with beside[kind]():
         state = client.wait(run, timeout=300)
     if state["state"] != "finished":

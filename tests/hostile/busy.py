@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
+
+from told import failures
 
 SENDERS = 4
 BODY = b"x" * 120
@@ -26,13 +27,9 @@ async def send(port: int) -> None:
 
 
 async def main() -> None:
-    os.nice(19)
     server = await asyncio.start_server(echo, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    senders = [asyncio.ensure_future(send(port)) for _ in range(SENDERS)]
-    # Told to stop by the end of its input.
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
-    failed = [task for task in senders if task.done()]
+    failed = await failures(*(send(port) for _ in range(SENDERS)))
     os._exit(1 if failed else 0)
 
 

@@ -8,6 +8,8 @@ import random
 import sys
 from contextlib import suppress
 
+from told import failures
+
 READERS = 200
 SLOW = 100
 MUTANTS = 4
@@ -114,16 +116,12 @@ async def read_events(target: Target, run: str) -> None:
 
 
 async def main(port: int, run: str) -> None:
-    os.nice(19)
     target = Target(port)
     tasks = [read_events(target, run) for _ in range(READERS)]
     tasks += [send_slowly(target) for _ in range(SLOW)]
     tasks += [send_mutants(target) for _ in range(MUTANTS)]
     tasks.append(send_huge(target))
-    running = [asyncio.ensure_future(task) for task in tasks]
-    # Told to stop by the end of its input.
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
-    failed = [str(task.exception()) for task in running if task.done() and task.exception()]
+    failed = await failures(*tasks)
     print("; ".join(f"{count} {what}" for what, count in sorted(target.answers.items())), *failed[:3], sep="\n")
     sys.stdout.flush()
     os._exit(1 if failed else 0)
