@@ -112,14 +112,12 @@ async function browse(options, check) {
   });
   try {
     const page = browser.pages()[0] ?? await browser.newPage();
-    try {
-      await check(page);
-    } catch (error) {
+    await check(page).catch(async (error) => {
       // What a person would have seen instead.
       const shown = await page.locator("body").innerText({ timeout: 5000 }).catch((reason) => `(${reason.message})`);
       console.error(`${page.url()} showed:\n${shown.slice(0, 4000)}\n${JSON.stringify(seen)}`);
       throw error;
-    }
+    });
     assert.deepEqual(seen, { console: [], errors: [], foreign: [] });
   } finally {
     await browser.close();

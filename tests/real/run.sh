@@ -70,13 +70,12 @@ if [ -z "${MANOMETER:-}" ]; then
     MANOMETER=$(scripts/test-binary)
 fi
 if (($# == 0)); then
-    tests=(cargo xtask test)
     # shellcheck disable=SC2207 # two words
     features=(--locked --workspace $(scripts/dashboard-feature))
     # The job files of tests/fio do what is written in them, under Debian's fio too.
-    MANOMETER_FIO=fio "${tests[@]}" --only '-p manometer --test fio_jobs' "${features[@]}"
+    MANOMETER_FIO=fio cargo xtask test --only '-p manometer --test fio_jobs' "${features[@]}"
     # The tests of the results and of schedules on PostgreSQL, and services that share it.
-    tests/real/postgres.sh "${tests[@]}" --only '-p store --test records' --only '-p store --test fleet' \
+    tests/real/postgres.sh cargo xtask test --only '-p store --test records' --only '-p store --test fleet' \
         --only '-p store --test properties' --only '-p manometer --test serve_database' \
         --only '-p manometer --test serve_schedules' "${features[@]}"
 fi
