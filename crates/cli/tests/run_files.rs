@@ -49,6 +49,29 @@ fn found_wrong(lab: &Lab) -> Ended {
     ended
 }
 
+/// Each has a directory of its own, so that no cell takes the files of another tree for its own.
+#[test]
+fn trees_are_compared_in_one_matrix() {
+    let lab = Lab::new();
+    let ended = lab.run(
+        "
+targets:
+  flat: {url: 'file://DATA'}
+  low: {url: 'file://DATA', depth: 1}
+  high: {url: 'file://DATA', depth: 3, layout: own}
+workloads: {w: {ops: {read-file: 50%, stat: 50%}, files: 20, file_size: 4KiB, verify: true}}
+matrix: {target: [flat, low, high], repetitions: 2}
+stages: {warm_up: 0s, measure: {at_least: 1s, at_most: 1s}}
+steady: none
+gates: [errors == 0]
+",
+    );
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!(lab.results().len(), 6);
+    lab.assert_clean();
+    assert_eq!(names(&lab.data()), Vec::<String>::new());
+}
+
 #[test]
 fn what_was_written_is_read_back() {
     let (lab, _) = filled();

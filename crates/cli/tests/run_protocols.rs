@@ -57,6 +57,36 @@ gates: [errors == 0]
     lab.assert_clean();
 }
 
+/// Each has a directory of its own: what one user makes another may not be able to write to or remove.
+#[test]
+fn users_and_trees_are_measured_beside_each_other_on_one_export() {
+    let mut stage = Stage::plain(1);
+    stage.make_file_system("projects", "*(rw,no_root_squash)");
+    stage.remember();
+    let lab = Lab::new();
+    let text = "
+targets:
+  plain: {url: 'NFS_URL', mount_port: MOUNT_PORT}
+  user: {url: 'NFS_URL', mount_port: MOUNT_PORT, uid: 1000, gid: 100}
+  flat: {url: 'NFS_URL', mount_port: MOUNT_PORT, depth: 2, directories: 2}
+  deep: {url: 'NFS_URL', version: '4.1', depth: 3, directories: 2}
+workloads:
+  a: {target: plain}
+  b: {target: user}
+  c: {target: flat}
+  d: {target: deep}
+defaults: {ops: {read-file: 50%, write-file: 50%}, files: 20, file_size: 4KiB, verify: true}
+stages: {warm_up: 0s, measure: {at_least: 1s, at_most: 1s}}
+steady: none
+gates: [errors == 0]
+";
+    let ended = run(lab.command().arg(lab.experiment("users.yaml", &stage.filled(text))));
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!(lab.cells().iter().filter(|cell| cell.state == State::Finished).count(), 4);
+    stage.assert_untouched();
+    lab.assert_clean();
+}
+
 /// How version 3 finds the MOUNT service.
 const MOUNT_PORT: &str = "mount_port: MOUNT_PORT";
 

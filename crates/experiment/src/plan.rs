@@ -145,14 +145,21 @@ impl Target {
         value == Ok(OptionValue::Flag(true))
     }
 
-    /// Identifies the place of the data: two targets with the same URL share a place, unless their `directory` differs.
+    /// Identifies the place of the data: two targets with the same URL share a place, unless an option of
+    /// [`PLACE_OPTIONS`] differs.
     pub fn place(&self) -> String {
-        match self.options.get("directory") {
-            Some(directory) => format!("{} directory {directory}", self.url),
-            None => self.url.clone(),
+        let mut place = self.url.clone();
+        for name in PLACE_OPTIONS {
+            if let Some(value) = self.options.get(*name) {
+                place.push_str(&format!(" {name} {value}"));
+            }
         }
+        place
     }
 }
+
+/// Options that each have a directory for every value: which one, whose, and the tree in it.
+const PLACE_OPTIONS: &[&str] = &["directory", "uid", "gid", "depth", "directories", "layout"];
 
 /// An operation and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -214,7 +214,10 @@ impl ArraySession {
     fn existing_file_system(&mut self, name: &str, over: ExportProtocol) -> Result<String, ProvisionError> {
         #[derive(Default, Deserialize)]
         struct Nfs {
-            #[serde(default, alias = "enabled")]
+            /// The only one before 1.6; beside `v3_enabled` until 1.12, as its old name.
+            #[serde(default)]
+            enabled: Option<bool>,
+            #[serde(default)]
             v3_enabled: Option<bool>,
             #[serde(default)]
             v4_1_enabled: Option<bool>,
@@ -240,7 +243,7 @@ impl ArraySession {
         }
         let nfs = found.nfs.unwrap_or_default();
         let enabled = match over {
-            ExportProtocol::Nfs3 => nfs.v3_enabled,
+            ExportProtocol::Nfs3 => nfs.v3_enabled.or(nfs.enabled),
             ExportProtocol::Nfs4_1 => nfs.v4_1_enabled,
         };
         if enabled != Some(true) {

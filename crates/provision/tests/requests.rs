@@ -149,6 +149,28 @@ fn an_existing_bucket_gets_a_user_of_ours_in_its_account_and_an_existing_file_sy
     assert_eq!(store.listing(), before);
 }
 
+#[test]
+fn an_existing_file_system_is_used_whichever_names_the_api_has_for_its_protocols() {
+    for (version, nfs) in [
+        ("1.5", json!({ "enabled": true })),
+        ("1.6", json!({ "enabled": true, "v3_enabled": true, "v4_1_enabled": false })),
+        ("1.12", json!({ "enabled": true, "v3_enabled": true, "v4_1_enabled": false })),
+        ("2.29", json!({ "v3_enabled": true, "v4_1_enabled": false })),
+    ] {
+        let store = Store::default();
+        store.put("file-systems", json!({ "name": "theirs", "nfs": nfs }));
+        let fake = Fake::logged_in(&[version], move |seen| store.answer(seen));
+        let mut session = Scene::new().open(&fake.management()).unwrap();
+        let mut ask = |over| {
+            let filesystem = Some(Want::Existing("theirs".into()));
+            session.create(&Wanted { filesystem, export_protocol: over, bucket: None })
+        };
+        assert_eq!(ask(ExportProtocol::Nfs3).unwrap().export.as_deref(), Some("/theirs"), "{version}");
+        let refused = ask(ExportProtocol::Nfs4_1).unwrap_err().to_string();
+        assert!(refused.contains("not exported over NFSv4.1"), "{version}: {refused}");
+    }
+}
+
 /// The request that makes a file system over this protocol, with this version of the API.
 fn made_over(version: &str, over: ExportProtocol) -> Result<String, ProvisionError> {
     let store = Store::default();

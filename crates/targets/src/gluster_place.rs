@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::journaled_place::JournaledPlace;
 use super::place::PATIENCE;
 use super::removal::{RemovalContext, RemoveLeftError};
+use super::tree::without_tree;
 
 /// Our directory in a volume, with what is needed to find it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +47,7 @@ impl JournaledPlace for GlusterPlace {
     const SCHEME: &'static str = "gluster";
 
     fn name(&self) -> Option<&str> {
-        Some(&self.directory)
+        Some(without_tree(&self.directory))
     }
 
     fn within(&self) -> Option<Container> {

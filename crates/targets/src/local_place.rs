@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::journaled_place::JournaledPlace;
 use super::removal::{RemovalContext, RemoveLeftError};
+use super::tree::without_tree;
 
 /// Our directory in a file system of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +32,8 @@ impl JournaledPlace for LocalPlace {
     const SCHEME: &'static str = "file";
 
     fn name(&self) -> Option<&str> {
-        self.path.file_name().filter(|_| self.path.is_absolute())?.to_str()
+        let directory = self.path.file_name().filter(|_| self.path.is_absolute())?;
+        directory.to_str().map(without_tree)
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::journaled_place::JournaledPlace;
 use super::place::PATIENCE;
 use super::removal::{RemovalContext, RemoveLeftError};
+use super::tree::{directory_of, without_tree};
 
 /// Our directory on an NFS export, with what is needed to find it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +75,8 @@ impl JournaledPlace for NfsPlace {
     const SCHEME: &'static str = "nfs";
 
     fn name(&self) -> Option<&str> {
-        Some(&self.directory)
+        let own = without_tree(&self.directory);
+        Some(own.strip_suffix(&user_suffix(NfsUser { uid: self.uid, gid: self.gid })).unwrap_or(own))
     }
 
     fn within(&self) -> Option<Container> {
@@ -84,14 +86,32 @@ impl JournaledPlace for NfsPlace {
     /// A directory is the same one over either version. Another port is another server, and what one user makes another may
     /// not be able to remove: each of these has an entry of its own, so that the journal lists all of them.
     fn united(&self, other: &Self) -> Option<Self> {
-        let tree = if self.tree.is_flat() { other.tree } else { self.tree };
-        let both = Self { tree, ..self.clone() };
         let is_same = self.is_same_server(other)
             && (self.uid, self.gid) == (other.uid, other.gid)
             && self.export == other.export
-            && self.directory == other.directory;
-        (is_same && (other.tree.is_flat() || other.tree == tree)).then_some(both)
+            && self.directory == other.directory
+            && self.tree == other.tree;
+        is_same.then(|| self.clone())
     }
+}
+
+/// User and group of AUTH_SYS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NfsUser {
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+}
+
+/// The name of a run's directory on an export, which begins with the run's own. Users that targets name have a directory each:
+/// one may not be able to write where another does.
+pub(super) fn directory_name(run: &str, user: Option<NfsUser>, tree: &DirectoryTree) -> String {
+    directory_of(&format!("{run}{}", user.map(user_suffix).unwrap_or_default()), tree)
+}
+
+fn user_suffix(NfsUser { uid, gid }: NfsUser) -> String {
+    format!("-uid{uid}-gid{gid}")
 }
 
 impl fmt::Display for NfsPlace {

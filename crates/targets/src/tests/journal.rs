@@ -12,7 +12,7 @@ use provision::{
 };
 use serde_json::{Value, json};
 
-use crate::nfs_place::PlaceVersion;
+use crate::nfs_place::{NfsUser, PlaceVersion, directory_name};
 use crate::{HeldSecrets, JournaledPlace, LocalPlace, NfsPlace, PlaceEntry, Removal, S3Place};
 
 /// The protocols alone, without an array.
@@ -108,15 +108,6 @@ fn a_directory_is_one_place_over_both_versions_of_nfs() {
     let three = nfs_place();
     let four = NfsPlace { version: PlaceVersion::V4_1, nfs_port: None, ..three.clone() };
     assert_eq!(three.united(&four), Some(three.clone()));
-    let tree = |depth| DirectoryTree::new(depth, 2, TreeLayout::Own).unwrap();
-    let deep = NfsPlace { tree: tree(2), ..four.clone() };
-    assert_eq!(three.united(&deep).unwrap().tree, deep.tree, "a removal must enter them");
-    assert_eq!(deep.united(&three), Some(deep.clone()));
-    assert_eq!(
-        deep.united(&NfsPlace { tree: tree(3), ..four.clone() }),
-        None,
-        "one entry describes one tree"
-    );
     for other in [
         NfsPlace { export: "/other".into(), ..four.clone() },
         NfsPlace { directory: "manometer-abcdefgi".into(), ..four.clone() },
@@ -124,6 +115,7 @@ fn a_directory_is_one_place_over_both_versions_of_nfs() {
         NfsPlace { nfs_port: Some(2050), ..three.clone() },
         NfsPlace { nfs_port: Some(2050), ..four.clone() },
         NfsPlace { uid: 7, ..four.clone() },
+        NfsPlace { tree: DirectoryTree::new(2, 2, TreeLayout::Own).unwrap(), ..four.clone() },
         NfsPlace { gid: 7, ..four },
     ] {
         assert_eq!(three.united(&other), None, "{other:?}");
@@ -141,6 +133,32 @@ fn servers_on_two_ports_of_an_address_have_an_entry_each() {
     let ids = [&first, &second, &first, &second].map(|place| PlaceEntry::of(place).record(&run).unwrap());
     assert!(ids[0] == ids[2] && ids[1] == ids[3] && ids[0] != ids[1]);
     assert_eq!(run.remaining().len(), 2, "{:?}", run.remaining());
+}
+
+#[test]
+fn a_directory_of_a_user_or_a_tree_bears_the_name_of_its_run() {
+    let run = "manometer-abcdefgh";
+    let tree = DirectoryTree::new(2, 16, TreeLayout::Own).unwrap();
+    let place = |user: Option<NfsUser>, tree: DirectoryTree| {
+        let NfsUser { uid, gid } = user.unwrap_or(NfsUser { uid: 0, gid: 0 });
+        NfsPlace { directory: directory_name(run, user, &tree), uid, gid, tree, ..nfs_place() }
+    };
+    let user = |uid, gid| Some(NfsUser { uid, gid });
+    let other = DirectoryTree::new(3, 16, TreeLayout::Own).unwrap();
+    let all = [
+        place(None, DirectoryTree::default()),
+        place(None, tree),
+        place(None, other),
+        place(user(7, 0), tree),
+        place(user(0, 7), tree),
+        place(user(7, 0), DirectoryTree::default()),
+    ];
+    for (at, one) in all.iter().enumerate() {
+        assert_eq!(one.name(), Some(run), "{one}");
+        assert!(all[..at].iter().all(|earlier| earlier.directory != one.directory), "{one}");
+    }
+    let stranger = NfsPlace { uid: 8, ..all[3].clone() };
+    assert_ne!(stranger.name(), Some(run), "an entry whose user is not the directory's");
 }
 
 /// Today's protocols read the values that journals of every version hold, and find their names in them.
