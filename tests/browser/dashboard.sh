@@ -27,4 +27,4 @@ for _ in $(seq 600); do
     kill -0 "$array" 2>/dev/null || { cat "$work/array" >&2; echo 'tests/browser: the array did not start' >&2; exit 1; }
     sleep 0.1
 done
-node "$here/dashboard.mjs" "$modules" "$address" "$token" "$work/array" "$pictures" || { tail -20 "$work/log" >&2; exit 1; }
+node "$here/dashboard.mjs" "$modules" "$address" "$token" "$work/array" "$manometer" "$work/state" "$pictures" || { tail -20 "$work/log" >&2; exit 1; }

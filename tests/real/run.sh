@@ -16,7 +16,7 @@ cd "$(dirname "$0")/../.."
 VERSITYGW=v1.8.0
 # Its module has no tagged versions. Run as a program only: it is under the AGPL.
 MINIO=v0.0.0-20260212201848-7aac2a2c5b7c
-PACKAGES=(nfs-ganesha nfs-ganesha-vfs glusterfs-server glusterfs-client ceph-mon ceph-mgr ceph-osd ceph-common
+PACKAGES=(nfs-ganesha nfs-ganesha-vfs glusterfs-server glusterfs-client ceph-mon ceph-mgr ceph-osd ceph-common radosgw
     libnfs-utils rpcbind iproute2 util-linux openssl
     e2fsprogs xfsprogs btrfs-progs dosfstools fdisk lvm2 fio iperf3 iptables
     binutils memcached tgt libiscsi-bin openssh-client openssh-server faketime slurm-wlm slurm-wlm-basic-plugins munge

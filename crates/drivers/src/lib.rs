@@ -31,6 +31,7 @@ pub mod rados;
 mod reconnecting;
 pub mod s3;
 mod seam;
+mod secret;
 mod shared_clients;
 pub mod sim;
 pub mod tls;
@@ -44,4 +45,5 @@ pub use payload::{Damage, Damaged, Diagnosis, Mismatch, Payload};
 pub use seam::{
     Announce, CommitKind, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext,
 };
+pub use secret::Secret;
 pub use tree_walk::{LeftOut, VisitEntry, WalkError};

@@ -2,7 +2,8 @@
 
 mod s3_support;
 
-use drivers::s3::{Credentials, PayloadSigning, Removed, S3Config, S3Driver, Secret};
+use drivers::Secret;
+use drivers::s3::{Credentials, PayloadSigning, Removed, S3Config, S3Driver};
 use drivers::{Op, Session, Sink};
 use metrics::{ErrorKind, OpKind};
 use s3_support::{backends, content, context, op, store, with_session};

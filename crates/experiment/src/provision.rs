@@ -37,6 +37,10 @@ pub enum ProvisionKind {
     Gluster(GlusterVolume),
     /// An iSCSI target with one logical unit, by `tgtadm`.
     Tgt(TgtTarget),
+    /// A pool of a Ceph cluster and a user for it, by `ceph`.
+    Ceph(CephPool),
+    /// A user of Ceph's object gateway with a bucket, by `radosgw-admin`.
+    Radosgw(GatewayUser),
 }
 
 /// A Gluster volume.
@@ -84,15 +88,47 @@ pub struct TgtTarget {
     pub initiators: String,
 }
 
+/// A pool of a Ceph cluster, with a user who may use it and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CephPool {
+    /// Number of placement groups; `None`: the cluster's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pg_num: Option<u32>,
+    /// Copies of each object; `None`: the cluster's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u32>,
+    /// The profile of an erasure-coded pool, in place of copies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erasure_code_profile: Option<String>,
+    /// The CRUSH rule that selects its OSDs; `None`: the cluster's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crush_rule: Option<String>,
+    /// Who uses it, such as `rbd`, as `ceph osd pool application enable` takes it.
+    pub application: String,
+    /// Settings of the pool, as `ceph osd pool set` takes them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub settings: BTreeMap<String, String>,
+}
+
+/// A user of Ceph's object gateway, whose bucket the S3 target creates.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatewayUser {
+    /// The placement target of the bucket; `None`: the zone group's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<String>,
+}
+
 /// Number of the unit on a target: 0 is the controller of tgt.
 const UNIT: u16 = 1;
 
 impl Provision {
-    /// The key in an experiment file: `gluster`, `tgt`.
+    /// The key in an experiment file, such as `gluster`.
     pub fn word(&self) -> &'static str {
         match self.wanted {
             ProvisionKind::Gluster(_) => "gluster",
             ProvisionKind::Tgt(_) => "tgt",
+            ProvisionKind::Ceph(_) => "ceph",
+            ProvisionKind::Radosgw(_) => "radosgw",
         }
     }
 
@@ -101,13 +137,15 @@ impl Provision {
         match self.wanted {
             ProvisionKind::Gluster(_) => (&["gluster"], "gluster://server1/{provisioned}"),
             ProvisionKind::Tgt(_) => (&["iscsi"], "iscsi://server1/{provisioned}"),
+            ProvisionKind::Ceph(_) => (&["rados", "rbd"], "rados://{provisioned}"),
+            ProvisionKind::Radosgw(_) => (&["s3"], "s3://{provisioned}?endpoint=http://gateway1:7480"),
         }
     }
 
     /// What a URL has for it in the place of `{provisioned}`, if its name is this one.
     pub fn in_url(&self, name: &str) -> String {
         match self.wanted {
-            ProvisionKind::Gluster(_) => name.to_owned(),
+            ProvisionKind::Gluster(_) | ProvisionKind::Ceph(_) | ProvisionKind::Radosgw(_) => name.to_owned(),
             ProvisionKind::Tgt(_) => format!("{}/{UNIT}", target_name(name)),
         }
     }

@@ -68,6 +68,28 @@ pub enum ToolError {
     /// Every number for a target that was tried is taken.
     #[error("tgtd has no free number for a target")]
     NoNumber,
+    /// The monitors refuse to remove pools.
+    #[error(
+        "the monitors do not let pools be removed (mon_allow_pool_delete is false), so it would stay; next: `ceph config set mon \
+         mon_allow_pool_delete true`, or name an existing pool"
+    )]
+    PoolsStay,
+    /// Some placement groups do not serve requests in time.
+    #[error(
+        "{active} of its {all} placement groups are active; next: see `ceph health detail`, or write a longer timeout"
+    )]
+    NotActive {
+        /// That serve requests.
+        active: usize,
+        /// Of the pool.
+        all: usize,
+    },
+    /// The user has cancelled.
+    #[error("cancelled")]
+    Cancelled,
+    /// The tool printed something else than its documents say. What it printed may hold a key.
+    #[error("what {0} printed cannot be read; next: run it by hand, perhaps its version is another")]
+    Unreadable(&'static str),
     /// There is no randomness for a secret.
     #[error("no secret can be made up: /dev/urandom: {0}")]
     NoSecret(#[from] std::io::Error),

@@ -5,11 +5,13 @@
 //! removes everything at the end, or when it is dropped; [`remove_left`] does so for a run that died. Commands run
 //! where `via` says, with a timeout each.
 
+mod ceph;
 mod error;
 mod gluster;
 mod item;
 mod provisioned;
 mod provisioner;
+mod radosgw;
 mod secret;
 mod tgt;
 mod tool;

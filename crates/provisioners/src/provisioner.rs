@@ -47,5 +47,7 @@ pub(crate) fn provisioner(wanted: &ProvisionKind) -> &dyn Provisioner {
     match wanted {
         ProvisionKind::Gluster(volume) => volume,
         ProvisionKind::Tgt(target) => target,
+        ProvisionKind::Ceph(pool) => pool,
+        ProvisionKind::Radosgw(user) => user,
     }
 }

@@ -51,8 +51,9 @@ impl Server {
     }
 
     fn plan(&self, url: &str, provision: &str) -> Plan {
+        let load = if url.starts_with("s3:") { "ops: get" } else { "ops: read, file_size: 1MiB" };
         let text = format!(
-            "targets: {{t: {{url: '{url}', provision: {provision}}}}}\nworkloads: {{w: {{ops: read, file_size: 1MiB}}}}\n"
+            "targets: {{t: {{url: '{url}', provision: {provision}}}}}\nworkloads: {{w: {{{load}}}}}\n"
         )
         .replace("$DIR", &self.directory.path().display().to_string())
         .replace("$VIA", &self.via());
@@ -74,6 +75,16 @@ impl Server {
         let provision =
             format!("{{tgt: {{directory: $DIR/a, size: 8MiB, {more} options: [-C, 7], via: $VIA}}}}");
         self.plan("iscsi://127.0.0.1/{provisioned}", &provision)
+    }
+
+    fn pool(&self, more: &str) -> Plan {
+        let provision = format!("{{ceph: {{{more} options: --conf=x, via: $VIA}}}}");
+        self.plan("rados://{provisioned}?conf=/etc/ceph/ceph.conf", &provision)
+    }
+
+    fn bucket(&self) -> Plan {
+        let provision = "{radosgw: {placement: nvme, options: --conf=x, via: $VIA}}";
+        self.plan("s3://{provisioned}?endpoint=http://127.0.0.1:1", provision)
     }
 
     fn journal(&self) -> Journal {
@@ -223,6 +234,107 @@ fn a_secret_is_in_no_argument_list_of_ours() {
     assert_eq!(made.remove(), Vec::<String>::new());
     assert_eq!(server.left(), Vec::<String>::new());
     assert_eq!((server.read("target"), server.read("account")), (String::new(), String::new()));
+}
+
+/// The only key that was made up, checked to be in no journal and in no argument list of ours.
+fn hidden_key(made: &ProvisionedItems, server: &Server, run: &Run) -> targets::AccessKey {
+    let keys: Vec<_> = made.keys().collect();
+    let [(target, key)] = &keys[..] else { panic!("{} keys", keys.len()) };
+    assert_eq!(target, "t");
+    let journal = fs::read_to_string(run.path()).unwrap();
+    assert!(journal.contains(NAME) && !journal.contains(&key.secret), "{journal}");
+    assert!(!server.read("argv").contains(&key.secret));
+    key.clone()
+}
+
+#[test]
+fn a_pool_is_created_with_a_user_of_its_own_when_it_is_active() {
+    let server = Server::new();
+    let run = server.run();
+    let plan = server
+        .pool("pg_num: 8, size: 1, crush_rule: nvme, application: rbd, settings: {compression_mode: none},");
+    let mut made = create(&plan, &run).unwrap();
+    let key = hidden_key(&made, &server, &run);
+    assert_eq!((&*key.id, &*key.secret), (NAME, "c2VjcmV0IG9mIGEgY2x1c3Rlcg=="));
+    let calls = server.read("calls");
+    for call in [
+        format!("osd pool create {NAME} 8 8 replicated nvme"),
+        format!("osd pool set {NAME} size 1 --yes-i-really-mean-it"),
+        format!("osd pool set {NAME} compression_mode none"),
+        format!("osd pool application enable {NAME} rbd"),
+        format!("auth get-or-create-key client.{NAME} mon profile rbd osd profile rbd pool={NAME}"),
+    ] {
+        assert!(calls.lines().any(|line| line == format!("ceph --conf=x {call}")), "{call}: {calls}");
+    }
+    assert_eq!(calls.matches("pg ls-by-pool").count(), 2, "it waits until all groups are active");
+    assert_eq!(run.remaining(), [format!("Ceph pool {NAME} with the user client.{NAME}")]);
+    assert_eq!(made.remove(), Vec::<String>::new());
+    assert_eq!((server.read("pools"), server.read("users")), (String::new(), String::new()));
+    let mut made = create(&server.pool("erasure_code_profile: k4m2,"), &run).unwrap();
+    let calls = server.read("calls");
+    assert!(calls.contains(&format!("osd pool create {NAME} erasure k4m2\n")), "{calls}");
+    assert!(calls.contains(&format!("client.{NAME} mon allow r osd allow rwx pool={NAME}\n")), "{calls}");
+    assert_eq!(made.remove(), Vec::<String>::new());
+}
+
+#[test]
+fn a_pool_that_would_stay_or_exists_is_not_created() {
+    let server = Server::new();
+    let run = server.run();
+    fs::write(server.path("deletes"), "false").unwrap();
+    let text = refusal(&server.pool(""), &run);
+    assert!(text.contains("mon_allow_pool_delete"), "{text}");
+    fs::remove_file(server.path("deletes")).unwrap();
+    fs::write(server.path("users"), format!("client.{NAME}\n")).unwrap();
+    let text = refusal(&server.pool(""), &run);
+    assert!(text.contains(&format!("the Ceph user client.{NAME} exists already")), "{text}");
+    fs::write(server.path("pools"), format!("{NAME}\n")).unwrap();
+    let text = refusal(&server.pool(""), &run);
+    assert!(text.contains(&format!("Ceph pool {NAME} exists already")), "{text}");
+    let calls = server.read("calls");
+    assert!(!calls.contains("create") && !calls.contains(" rm "), "{calls}");
+    for name in ["users", "pools"] {
+        fs::remove_file(server.path(name)).unwrap();
+    }
+    fs::write(server.path("peering"), "").unwrap();
+    for (more, said) in [
+        ("erasure_code_profile: missing,", "no erasure code profile missing"),
+        ("settings: {no_such: 1},", "no_such"),
+        ("timeout: 1s,", "1 of its 2 placement groups are active"),
+    ] {
+        let text = refusal(&server.pool(more), &run);
+        assert!(text.contains(said), "{text}");
+        let left = (server.read("pools"), server.read("users"), run.remaining());
+        assert_eq!(left, (String::new(), String::new(), Vec::new()), "{text}");
+    }
+}
+
+#[test]
+fn a_gateways_user_goes_with_the_bucket() {
+    let server = Server::new();
+    let run = server.run();
+    let mut made = create(&server.bucket(), &run).unwrap();
+    let key = hidden_key(&made, &server, &run);
+    assert_eq!((&*key.id, &*key.secret), ("ACCESS", "hush"));
+    let calls = server.read("calls");
+    let call = format!("user create --uid={NAME} --display-name={NAME} --max-buckets=1 --placement-id=nvme");
+    assert!(calls.contains(&call), "{calls}");
+    fs::write(server.path("buckets"), format!("others\n{NAME}\n")).unwrap();
+    assert_eq!(made.remove(), Vec::<String>::new());
+    assert_eq!(
+        (server.read("gateway-users"), server.read("buckets")),
+        (String::new(), "others\n".to_owned())
+    );
+    let text = {
+        fs::write(server.path("buckets"), format!("{NAME}\n")).unwrap();
+        refusal(&server.bucket(), &run)
+    };
+    assert!(text.contains(&format!("bucket {NAME} of the gateway exists already")), "{text}");
+    fs::remove_file(server.path("buckets")).unwrap();
+    fs::write(server.path("garbled"), "").unwrap();
+    let text = refusal(&server.bucket(), &run);
+    assert!(text.contains("cannot be read") && !text.contains("hush"), "{text}");
+    assert_eq!(run.remaining(), Vec::<String>::new());
 }
 
 /// Removes what dead runs left on servers; there are no other places.

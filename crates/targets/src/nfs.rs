@@ -195,8 +195,9 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
         gid: given.number("gid").unwrap_or_else(|| own_id(job, rustix::process::getgid().as_raw())),
     };
     let tree = tree_of(request)?;
-    let named_user =
-        ["uid", "gid"].into_iter().any(|name| given.number::<u32>(name).is_some()).then_some(user);
+    // Hosts may run this program as different users: only what the target names is alike on all.
+    let is_named = ["uid", "gid"].into_iter().any(|name| given.number::<u32>(name).is_some());
+    let named_user = is_named.then_some(user);
     let directory = kept
         .clone()
         .unwrap_or_else(|| nfs_place::directory_name(&context.place.object_name(), named_user, &tree));

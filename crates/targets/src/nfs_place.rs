@@ -104,8 +104,8 @@ pub(super) struct NfsUser {
     pub gid: u32,
 }
 
-/// The name of a run's directory on an export, which begins with the run's own. Users that targets name have a directory each:
-/// one may not be able to write where another does.
+/// The name of a run's directory on an export, which begins with the run's own. Users that targets name have a
+/// directory each: one may not be able to write where another does.
 pub(super) fn directory_name(run: &str, user: Option<NfsUser>, tree: &DirectoryTree) -> String {
     directory_of(&format!("{run}{}", user.map(user_suffix).unwrap_or_default()), tree)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use drivers::rados::{RadosConfig, RadosDriver};
-use drivers::{Announce, DriverError};
+use drivers::{Announce, DriverError, Secret};
 use experiment::OptionKind::{Count, Text};
 use experiment::{Cell, Job, NeededValue, OpNeed, OptionHelp, TargetKind, Transport, UrlForm};
 use metrics::ErrorKind;
@@ -163,10 +163,21 @@ pub(super) fn entry(
         }
         None => context.secrets.variable("CEPH_CONF").map(PathBuf::from),
     };
-    let id = given.text("id").unwrap_or("admin").to_owned();
+    let id = match (context.secrets.key(&target.name), given.text("id")) {
+        (Some(_), Some(_)) => {
+            return Err(wrong("the run creates a user of its own; next: remove the option id".to_owned()));
+        }
+        (Some(key), None) => key.id,
+        (None, id) => id.unwrap_or("admin").to_owned(),
+    };
     let pool = url.authority().to_owned();
     let cluster = given.text("cluster").map(str::to_owned);
     Ok(RadosPlace { cluster, conf, monitors, id, keyring, pool, namespace, prefix })
+}
+
+/// The key of a user that the run created for the target.
+pub(super) fn provisioned_key(request: &OpenRequest<'_>) -> Option<Secret> {
+    request.context.secrets.key(&request.target.name).map(|key| Secret::new(key.secret))
 }
 
 fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
@@ -189,7 +200,7 @@ fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
         omap: workload.does(|op| matches!(op, OmapSet | OmapGet)).then(|| omap(given)),
         exec: workload.does(|op| op == Exec).then(|| method(given)),
         named: job.map(|job| named_job::names(job, workload.jobs)).unwrap_or_default(),
-        ..entry.config()
+        ..entry.config(provisioned_key(request))
     };
     let place = context.place_unless(kept.is_some() || job.is_some(), || entry);
     let driver = RadosDriver::new(config).map_err(|error| wrong(error.detail.into()))?;

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use drivers::Secret;
 use drivers::rados::{RadosAccess, RadosConfig, RadosDriver};
+use provision::Container;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -34,8 +36,8 @@ pub struct RadosPlace {
 }
 
 impl RadosPlace {
-    /// The configuration of a driver for it.
-    pub(super) fn config(&self) -> RadosConfig {
+    /// The configuration of a driver for it, with the user's key if it is in no file.
+    pub(super) fn config(&self, key: Option<Secret>) -> RadosConfig {
         let usual = RadosAccess::default();
         let access = RadosAccess {
             cluster: self.cluster.clone().unwrap_or(usual.cluster),
@@ -43,6 +45,7 @@ impl RadosPlace {
             monitors: self.monitors.clone(),
             user: self.id.clone(),
             keyring: self.keyring.clone(),
+            key,
         };
         RadosConfig {
             namespace: self.namespace.clone(),
@@ -64,6 +67,10 @@ impl JournaledPlace for RadosPlace {
     fn name(&self) -> Option<&str> {
         Some(&self.prefix)
     }
+
+    fn within(&self) -> Option<Container> {
+        Some(Container::Provisioned(self.pool.clone()))
+    }
 }
 
 impl fmt::Display for RadosPlace {
@@ -79,6 +86,6 @@ impl fmt::Display for RadosPlace {
 /// Removes what a dead run left behind.
 pub(super) fn remove_left(place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
     let place: RadosPlace = cx.read(place)?;
-    let driver = RadosDriver::new(place.config())?;
+    let driver = RadosDriver::new(place.config(None))?;
     cx.on_server(place.cluster(), || driver.remove_all(PATIENCE))
 }

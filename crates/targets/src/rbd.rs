@@ -174,7 +174,7 @@ fn open(request: &OpenRequest<'_>) -> Result<RbdTarget, TargetError> {
     let config = RbdConfig {
         cache: given.flag("cache").unwrap_or(false),
         zeroes: given.flag("trim_zeroes").unwrap_or(false),
-        ..entry.config()
+        ..entry.config(rados::provisioned_key(request))
     };
     let driver = |config| RbdDriver::new(config).map_err(|error| wrong(&error.detail));
     // Only the pool of its configuration is asked about.

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use drivers::Secret;
 use drivers::rados::rbd::{RbdConfig, RbdDriver};
+use provision::Container;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,9 +19,9 @@ use super::removal::{RemovalContext, RemoveLeftError};
 pub struct RbdPlace(pub RadosPlace);
 
 impl RbdPlace {
-    /// The configuration of a driver for it.
-    pub(super) fn config(&self) -> RbdConfig {
-        RbdConfig::new(self.0.config(), &self.0.prefix)
+    /// The configuration of a driver for it, with the user's key if it is in no file.
+    pub(super) fn config(&self, key: Option<Secret>) -> RbdConfig {
+        RbdConfig::new(self.0.config(key), &self.0.prefix)
     }
 }
 
@@ -29,11 +31,15 @@ impl JournaledPlace for RbdPlace {
     fn name(&self) -> Option<&str> {
         Some(&self.0.prefix)
     }
+
+    fn within(&self) -> Option<Container> {
+        self.0.within()
+    }
 }
 
 impl fmt::Display for RbdPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RBD image {}", self.config().spec())?;
+        write!(f, "RBD image {}", self.config(None).spec())?;
         self.0.conf.as_ref().map_or(Ok(()), |conf| write!(f, ", of the cluster of {}", conf.display()))
     }
 }
@@ -41,6 +47,6 @@ impl fmt::Display for RbdPlace {
 /// Removes what a dead run left behind.
 pub(super) fn remove_left(place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
     let place: RbdPlace = cx.read(place)?;
-    let driver = RbdDriver::new(place.config())?;
+    let driver = RbdDriver::new(place.config(None))?;
     cx.on_server(place.0.cluster(), || driver.remove(PATIENCE))
 }

@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use drivers::s3::{
-    Credentials, CredentialsError, Endpoint, Fingerprint, PayloadSigning, S3Config, S3Driver, Secret,
-    TlsConfig, Trust, region_in,
+    Credentials, CredentialsError, Endpoint, Fingerprint, PayloadSigning, S3Config, S3Driver, TlsConfig,
+    Trust, region_in,
 };
-use drivers::{Announce, DriverError};
+use drivers::{Announce, DriverError, Secret};
 use experiment::OptionKind::{Bytes, Choice, Flag, Text};
 use experiment::{
     CalibratedOp, Job, OptionHelp, SyntaxError, Target, TargetKind, TargetOptions, Transport, UrlForm,
 };
+use metrics::ErrorKind;
 use metrics::OpKind::{
     BatchDelete, Copy, Delete, Get, GetTagging, List, ListPrefixes, Put, PutTagging, Read, Stat,
 };
@@ -146,6 +147,8 @@ pub(super) struct S3Target {
     contact: Duration,
     /// Connections across all jobs.
     pub(super) connections: u64,
+    /// The bucket is that of a user whom the run provisions: it is created when it is first entered, and removed with the user.
+    creates_bucket: bool,
 }
 
 pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
@@ -246,7 +249,13 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
     let driver = S3Driver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
     let connections = paths::connections(workload, workload.queue_depth);
-    Ok(S3Target { driver, place, contact: context.patience.connect, connections })
+    Ok(S3Target {
+        driver,
+        place,
+        contact: context.patience.connect,
+        connections,
+        creates_bucket: target.provision.is_some(),
+    })
 }
 
 /// The names of a job's files within the bucket, by number.
@@ -368,7 +377,12 @@ impl OpenTarget for S3Target {
 
     fn prepare(&self) -> Result<Entered, TargetError> {
         // A prefix needs no creation: it exists once an object does. Only the bucket is checked.
-        let make = |announce: Announce<'_>| self.first_contact().check_bucket().and_then(|()| announce());
+        let contact = self.first_contact();
+        let has_bucket = || match contact.check_bucket() {
+            Err(error) if self.creates_bucket && error.kind == ErrorKind::NotFound => contact.create_bucket(),
+            checked => checked,
+        };
+        let make = |announce: Announce<'_>| has_bucket().and_then(|()| announce());
         self.place.enter(make, || self.find())
     }
 

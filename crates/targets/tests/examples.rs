@@ -24,6 +24,7 @@ const SET: &[(&str, &[(&str, &str)])] = &[
     ("network-baseline.yaml", &[("address", "10.0.0.5:9000")]),
     ("nfs-matrix.yaml", &[("server", "filer.example.com")]),
     ("osd-study.yaml", &[]),
+    ("provisioned-pool.yaml", &[("admin", "mon1")]),
     ("provisioned-volume.yaml", &[("first", "gluster1"), ("second", "gluster2"), ("third", "gluster3")]),
     ("quick-local.yaml", &[]),
     ("rados.yaml", &[]),

@@ -349,8 +349,8 @@ impl CheckInput {
     fn nfs_options(&self) -> BTreeMap<String, String> {
         let (nfs, block) = (&self.nfs, self.block_size.bytes().to_string());
         options([
-            ("uid", Some(nfs.uid.unwrap_or_else(|| rustix::process::getuid().as_raw()).to_string())),
-            ("gid", Some(nfs.gid.unwrap_or_else(|| rustix::process::getgid().as_raw()).to_string())),
+            ("uid", nfs.uid.map(|uid| uid.to_string())),
+            ("gid", nfs.gid.map(|gid| gid.to_string())),
             ("version", nfs.version.map(|version| version.number().to_owned())),
             ("connections", Some(self.connections.to_string())),
             ("stable", Some(nfs.stable.to_string())),

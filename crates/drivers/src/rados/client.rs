@@ -82,6 +82,9 @@ impl RadosClient {
         if let Some(keyring) = &access.keyring {
             self.set("keyring", keyring.as_os_str().as_bytes())?;
         }
+        if let Some(key) = &access.key {
+            self.set("key", key.reveal().as_bytes())?;
+        }
         Ok(())
     }
 

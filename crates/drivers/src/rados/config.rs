@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::path::PathBuf;
 
+use crate::Secret;
+
 /// Bytes of a name after its prefix: a dot and the number as 16 hexadecimal digits.
 const NUMBER_BYTES: usize = 17;
 /// Max length of an object's name in bytes (`osd_max_object_name_len` is 2,048; file systems beneath may allow less).
@@ -70,6 +72,8 @@ pub struct RadosAccess {
     pub user: String,
     /// File with the user's key, if not where the configuration says.
     pub keyring: Option<PathBuf>,
+    /// The user's key, in place of one from a file.
+    pub key: Option<Secret>,
 }
 
 impl Default for RadosAccess {
@@ -80,6 +84,7 @@ impl Default for RadosAccess {
             monitors: None,
             user: "admin".to_owned(),
             keyring: None,
+            key: None,
         }
     }
 }

@@ -1,29 +1,8 @@
 //! Access keys, from a file, the AWS environment variables, or the shared credentials file.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Text that is never printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Protects text from being printed.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// The text, for signing.
-    pub(super) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
+use crate::Secret;
 
 /// An access key with its secret. `Debug` shows the access key only.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +68,7 @@ impl Credentials {
     /// The key, the secret and the token in clear text, only for passing them to another process of this run over a
     /// pipe.
     pub fn into_texts(self) -> (String, String, Option<String>) {
-        (self.access_key, self.secret_key.0, self.session_token.map(|token| token.0))
+        (self.access_key, self.secret_key.into_text(), self.session_token.map(Secret::into_text))
     }
 
     /// Looks where the AWS tools look: the given file; else `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
@@ -111,8 +90,8 @@ impl Credentials {
             (Some(access_key), Some(secret_key)) => {
                 return Ok(Self {
                     access_key,
-                    secret_key: Secret(secret_key),
-                    session_token: environment("AWS_SESSION_TOKEN").map(Secret),
+                    secret_key: Secret::new(secret_key),
+                    session_token: environment("AWS_SESSION_TOKEN").map(Secret::new),
                 });
             }
             (Some(_), None) => return Err(CredentialsError::HalfSet { missing: secret, present: id }),
@@ -156,7 +135,7 @@ impl Credentials {
             match name.trim().to_ascii_lowercase().as_str() {
                 "aws_access_key_id" => access_key = Some(value),
                 "aws_secret_access_key" => secret_key = Some(value),
-                "aws_session_token" => session_token = Some(Secret(value)),
+                "aws_session_token" => session_token = Some(Secret::new(value)),
                 _ => {}
             }
         }
@@ -171,7 +150,7 @@ impl Credentials {
                 .ok_or_else(|| missing("aws_access_key_id"))?,
             secret_key: secret_key
                 .filter(|key| !key.is_empty())
-                .map(Secret)
+                .map(Secret::new)
                 .ok_or_else(|| missing("aws_secret_access_key"))?,
             session_token,
         })

@@ -47,7 +47,7 @@ mod tagging;
 mod tls;
 
 pub use config::{Endpoint, EndpointError, PayloadSigning, S3Config, UnknownSigning};
-pub use credentials::{Credentials, CredentialsError, Secret, region_in};
+pub use credentials::{Credentials, CredentialsError, region_in};
 pub use driver::S3Driver;
 pub use remove::Removed;
 pub use session::S3Session;

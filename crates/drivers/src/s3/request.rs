@@ -253,7 +253,8 @@ mod tests {
     use metrics::OpKind;
 
     use super::*;
-    use crate::s3::{Credentials, Secret};
+    use crate::Secret;
+    use crate::s3::Credentials;
 
     fn config(path_style: bool) -> S3Config {
         let mut config = S3Config::new(

@@ -10,6 +10,58 @@ const TIMEOUT: Key = key("timeout", Span, "2m", "timeout of each command");
 pub(crate) const PROVISION: &[Key] = &[
     key("gluster", Named("provision_gluster"), "", "a Gluster volume, by gluster"),
     key("tgt", Named("provision_tgt"), "", "an iSCSI target with one unit, by tgtadm"),
+    key("ceph", Named("provision_ceph"), "", "a pool of a Ceph cluster and a user for it, by ceph"),
+    key(
+        "radosgw",
+        Named("provision_radosgw"),
+        "",
+        "a user of Ceph's object gateway with a bucket, by radosgw-admin",
+    ),
+];
+
+/// The keys of what each of [`PROVISION`] creates.
+pub(crate) fn provision_keys(word: &str) -> &'static [Key] {
+    match word {
+        "gluster" => PROVISION_GLUSTER,
+        "tgt" => PROVISION_TGT,
+        "ceph" => PROVISION_CEPH,
+        "radosgw" => PROVISION_RADOSGW,
+        other => unreachable!("{other} is no key of provision"),
+    }
+}
+
+pub(crate) const PROVISION_CEPH: &[Key] = &[
+    key("pg_num", Count(1), "the cluster's", "number of placement groups"),
+    key("size", Count(1), "the cluster's", "copies of each object"),
+    key(
+        "erasure_code_profile",
+        Text,
+        "none",
+        "an existing profile, for an erasure-coded pool in place of copies",
+    ),
+    key("crush_rule", Text, "the cluster's", "an existing rule, which selects the OSDs"),
+    key(
+        "application",
+        Text,
+        "manometer",
+        "who uses the pool, such as rbd, as for ceph osd pool application enable",
+    ),
+    key("settings", Named("texts"), "none", "settings of the pool, as for ceph osd pool set"),
+    key("options", Named("arguments"), "none", "options added to ceph's command line, such as --conf=FILE"),
+    VIA_KEY,
+    TIMEOUT,
+];
+
+pub(crate) const PROVISION_RADOSGW: &[Key] = &[
+    key("placement", Text, "the zone group's", "placement target of the bucket"),
+    key(
+        "options",
+        Named("arguments"),
+        "none",
+        "options added to radosgw-admin's command line, such as --conf=FILE",
+    ),
+    VIA_KEY,
+    TIMEOUT,
 ];
 
 pub(crate) const PROVISION_GLUSTER: &[Key] = &[

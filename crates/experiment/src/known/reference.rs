@@ -33,7 +33,9 @@ fn named(name: &str) -> String {
         "slurm" | "kubernetes" | "command" => here(&format!("fleet-{name}-")),
         "claim" => here("fleet-kubernetes-claim-"),
         "accounting_gluster" | "accounting_ceph" | "accounting_command" | "provision_gluster"
-        | "provision_tgt" => here(&format!("{}-", name.replace('_', "-"))),
+        | "provision_tgt" | "provision_ceph" | "provision_radosgw" => {
+            here(&format!("{}-", name.replace('_', "-")))
+        }
         "via" => format!("host, or {}", here("accounting-via-")),
         "file_size" => format!("size, or {}", here("file_size-")),
         "lognormal" => here("file_size-lognormal-"),
@@ -160,6 +162,16 @@ pub fn reference(kinds: &[&'static TargetKind]) -> String {
         ),
         table("`provision: {gluster: …}`", "A Gluster volume.", PROVISION_GLUSTER),
         table("`provision: {tgt: …}`", "An iSCSI target of tgt with one logical unit.", PROVISION_TGT),
+        table(
+            "`provision: {ceph: …}`",
+            "A pool of a Ceph cluster, and a user who may use it and nothing else.",
+            PROVISION_CEPH,
+        ),
+        table(
+            "`provision: {radosgw: …}`",
+            "A user of Ceph's object gateway, and a bucket of this user's.",
+            PROVISION_RADOSGW,
+        ),
         table("Workloads", "Keys of each workload, and of `defaults`.", WORKLOAD),
         table(
             "`files`",

@@ -1,15 +1,16 @@
 //! `provision` of a target: what is created for it, and where its URL says so.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::fleet::{arguments, texts};
 use super::hosts::Hosts;
 use super::via::{is_plain, names, only_key, timeout_ms, via, words};
 use crate::kind::TargetKind;
-use crate::known::{PROVISION, PROVISION_GLUSTER, PROVISION_TGT};
+use crate::known::{PROVISION, provision_keys};
 use crate::provision::{
-    Brick, GlusterVolume, PROVISION_TIMEOUT_MS, PROVISIONED, Provision, ProvisionKind, TgtTarget,
-    provisioned_name,
+    Brick, CephPool, GatewayUser, GlusterVolume, PROVISION_TIMEOUT_MS, PROVISIONED, Provision, ProvisionKind,
+    TgtTarget, provisioned_name,
 };
 use crate::reader::{Fields, Reader, one_of};
 use crate::tree::Node;
@@ -18,6 +19,10 @@ use crate::tree::Node;
 const SAMPLE: &str = "manometer-aaaaaaaa";
 /// The smallest unit of a target.
 const LEAST_UNIT_BYTES: u64 = 1 << 20;
+/// Most placement groups of a pool.
+const MOST_PLACEMENT_GROUPS: u32 = 1 << 16;
+/// Most copies of an object (the range of Ceph's `size`).
+const MOST_COPIES: u32 = 10;
 /// Most bricks of a volume.
 const MOST_BRICKS: usize = 1000;
 
@@ -32,7 +37,7 @@ pub(super) fn provision(target: &Fields<'_>) -> Option<Option<Provision>> {
     fields.check_keys(PROVISION);
     let word = only_key(&fields, before, "provision", "tool", &names(PROVISION))?;
     let below = fields.below(word, format!("provision: {{{word}: …}}"), None);
-    let keys = if word == "gluster" { PROVISION_GLUSTER } else { PROVISION_TGT };
+    let keys = provision_keys(word);
     below.check_keys(keys);
     for key in keys.iter().filter(|key| key.default.is_empty() && !below.has(key.name)) {
         let text = format!("provision: {{{word}: …}} needs {}", key.name);
@@ -43,7 +48,10 @@ pub(super) fn provision(target: &Fields<'_>) -> Option<Option<Provision>> {
     }
     let wanted = match word {
         "gluster" => ProvisionKind::Gluster(volume(&below)?),
-        _ => ProvisionKind::Tgt(tgt(&below)?),
+        "tgt" => ProvisionKind::Tgt(tgt(&below)?),
+        "ceph" => ProvisionKind::Ceph(pool(&below)?),
+        "radosgw" => ProvisionKind::Radosgw(GatewayUser { placement: plain(&below, "placement")? }),
+        other => unreachable!("{other} is no key of provision"),
     };
     let provision = Provision {
         wanted,
@@ -138,19 +146,61 @@ fn volume(fields: &Fields<'_>) -> Option<GlusterVolume> {
             fields.fault(word, text, format!("write a multiple of {number} bricks"));
         }
     }
-    let settings = texts(fields, "settings");
-    if let Some((name, value)) =
-        settings.iter().find(|(name, value)| !is_plain(name) || value.starts_with('-'))
-    {
-        let hint = "write options as gluster volume set has them, such as performance.io-cache: \"off\"";
-        fields.fault("settings", format!("{name}: {value} is no option of a volume"), hint);
-    }
+    let hint = "write options as gluster volume set has them, such as performance.io-cache: \"off\"";
+    let settings = settings(fields, "an option of a volume", hint);
     Some(GlusterVolume {
         bricks,
         layout,
         settings,
         force: fields.flag("force", false),
         bricks_via: via(fields, "bricks_via")?,
+    })
+}
+
+/// Names and values that no program takes for options.
+fn settings(fields: &Fields<'_>, what: &str, hint: &str) -> BTreeMap<String, String> {
+    let settings = texts(fields, "settings");
+    let mut odd = settings.iter().filter(|(name, value)| !is_plain(name) || value.starts_with('-'));
+    if let Some((name, value)) = odd.next() {
+        fields.fault("settings", format!("{name}: {value} is not {what}"), hint);
+    }
+    settings
+}
+
+/// A word that no program takes for an option; the inner `None` if it is not written.
+fn plain(fields: &Fields<'_>, key: &str) -> Option<Option<String>> {
+    let Some(node) = fields.get(key) else { return Some(None) };
+    let text = fields.reader.text(&node, "write a name")?;
+    if !is_plain(&text) {
+        fields.reader.fault(
+            &node,
+            format!("{text:?} is no name"),
+            "write letters, digits, and . _ - after the first",
+        );
+        return None;
+    }
+    Some(Some(text))
+}
+
+fn pool(fields: &Fields<'_>) -> Option<CephPool> {
+    let number = |key, most| fields.has(key).then(|| fields.count(key, 1, most, 1));
+    let (pg_num, size) = (number("pg_num", MOST_PLACEMENT_GROUPS), number("size", MOST_COPIES));
+    let erasure_code_profile = plain(fields, "erasure_code_profile")?;
+    if erasure_code_profile.is_some() && size.is_some() {
+        let text = "an erasure-coded pool has the size of its profile";
+        fields.fault("size", text, "remove size or erasure_code_profile");
+    }
+    Some(CephPool {
+        pg_num,
+        size,
+        erasure_code_profile,
+        crush_rule: plain(fields, "crush_rule")?,
+        application: plain(fields, "application")?.unwrap_or_else(|| "manometer".to_owned()),
+        settings: settings(
+            fields,
+            "a setting of a pool",
+            "write settings as ceph osd pool set has them, such as compression_mode: none",
+        ),
     })
 }
 

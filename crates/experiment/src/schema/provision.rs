@@ -13,7 +13,7 @@ pub(super) fn definitions() -> Map<String, Value> {
     let mut all = Map::new();
     all.insert("provision".into(), provision);
     for key in known::PROVISION {
-        let keys = if key.name == "gluster" { known::PROVISION_GLUSTER } else { known::PROVISION_TGT };
+        let keys = known::provision_keys(key.name);
         let required: Vec<&str> =
             keys.iter().filter(|key| key.default.is_empty()).map(|key| key.name).collect();
         all.insert(format!("provision_{}", key.name), object(keys, &required));
