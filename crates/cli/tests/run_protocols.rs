@@ -130,6 +130,34 @@ gates: [errors == 0]
     lab.assert_clean();
 }
 
+/// A prefix exists once an object bears it: the other hosts need not find one before the data set is written.
+#[test]
+fn hosts_share_the_objects_of_a_prefix() {
+    let mut stage = Stage::plain(1);
+    let keys = stage.make_bucket("archive");
+    stage.remember();
+    for sharing in ["disjoint", "common", "neighbour"] {
+        let lab = Lab::new();
+        let text = format!(
+            "
+targets: {{t: S3_URL}}
+workloads: {{w: {{ops: get, objects: 8, object_size: 16KiB, queue_depth: 2, verify: true}}}}
+fleet: {{local: 2, sharing: {sharing}}}
+stages: {{warm_up: 0s, measure: {{at_least: 1s, at_most: 1s}}}}
+steady: none
+gates: [errors == 0]
+"
+        );
+        let mut command = lab.command();
+        command.env("AWS_ACCESS_KEY_ID", &keys.access).env("AWS_SECRET_ACCESS_KEY", &keys.secret);
+        let ended = run(command.arg(lab.experiment("prefix.yaml", &stage.filled(&text))));
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        assert!(lab.cells()[0].result.as_ref().unwrap().total.ok > 0);
+        lab.assert_clean();
+    }
+    stage.assert_untouched();
+}
+
 #[test]
 fn the_third_signal_leaves_at_once_and_says_what_is_left() {
     let mut stage = Stage::plain(1);

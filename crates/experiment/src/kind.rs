@@ -71,6 +71,8 @@ pub struct TargetKind {
     pub virtual_clock: bool,
     /// Whether data goes to a place of the run's own, unless the option `directory` names a permanent one.
     pub own_place: bool,
+    /// Whether this place is a prefix of names, which exists once something bears it.
+    pub prefix_place: bool,
     /// Whether a mix may use files that the user named, such as existing ones.
     pub user_files: bool,
     /// Whether passes over numbered files can be carried out on it.
@@ -171,6 +173,7 @@ impl TargetKind {
             imaginary: false,
             virtual_clock: false,
             own_place: false,
+            prefix_place: false,
             user_files: false,
             passes: false,
             sink_discard: false,

@@ -19,6 +19,8 @@ pub struct Site {
     facts: Vec<(usize, SiteFacts)>,
     /// One place for all hosts: the first host creates and removes it.
     shared: bool,
+    /// The place is a prefix: while it is new, other hosts find nothing there.
+    prefix_place: bool,
 }
 
 /// Each host's facts about its target, by host number; hosts that do not answer have none.
@@ -46,7 +48,8 @@ impl Site {
         let openings = context.approach().openings(cell, id, &members)?;
         let answers = context.host_group.open(openings);
         let sharing = context.sharing();
-        let mut site = Self { id, facts: Vec::new(), shared: sharing != Sharing::Own };
+        let prefix_place = targets::kind_of(&cell.target.url).is_some_and(|kind| kind.prefix_place);
+        let mut site = Self { id, facts: Vec::new(), shared: sharing != Sharing::Own, prefix_place };
         site.facts = site.settle(context, answers)?;
         Ok(site)
     }
@@ -117,9 +120,12 @@ impl Site {
             self.settle(context, context.host_group.act(&first, self.id, &Act::Inherit))?;
         }
         let answers = self.settle(context, context.host_group.act(&first, self.id, &Act::Prepare))?;
-        self.settle(context, context.host_group.act(&others, self.id, &Act::Adopt))?;
         let new = |(_, reply): &(usize, Reply)| matches!(reply, Reply::Entered { new: true });
-        Ok(if answers.iter().any(new) { Entered::New } else { Entered::Existing })
+        let is_new = answers.iter().any(new);
+        if !(is_new && self.prefix_place) {
+            self.settle(context, context.host_group.act(&others, self.id, &Act::Adopt))?;
+        }
+        Ok(if is_new { Entered::New } else { Entered::Existing })
     }
 
     /// Generation of the existing data, if it is the same everywhere.
@@ -197,7 +203,7 @@ impl Site {
         }
         openings.iter_mut().for_each(|(_, opening)| opening.part.index = lost as u32);
         let answers = context.host_group.open(openings);
-        let mut site = Self { id, facts: Vec::new(), shared: true };
+        let mut site = Self { id, facts: Vec::new(), shared: true, prefix_place: false };
         site.facts = site.settle(context, answers)?;
         Ok(site)
     }
@@ -245,7 +251,8 @@ impl Site {
             let id = context.next_site();
             let mut opening = context.approach().openings(cell, id, &[member])?;
             opening.iter_mut().for_each(|(at, _)| *at = heir);
-            let site = Self { id, facts: vec![(heir, SiteFacts::default())], shared: false };
+            let site =
+                Self { id, facts: vec![(heir, SiteFacts::default())], shared: false, prefix_place: false };
             site.settle(context, context.host_group.open(opening))?;
             site.act(context, &Act::Inherit)?;
             let removed = site.act(context, &Act::RemoveAll);

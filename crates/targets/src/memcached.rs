@@ -34,6 +34,7 @@ static KIND: TargetKind = TargetKind {
     usual_object_bytes: 4 << 10,
     remote: true,
     own_place: true,
+    prefix_place: true,
     sink_discard: true,
     transport: Transport::Network,
     ..TargetKind::new("memcached", "memcached://host", UrlForm::Host, &[Put, Get, Delete], OPTIONS)

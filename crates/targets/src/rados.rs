@@ -92,6 +92,7 @@ static KIND: TargetKind = TargetKind {
     usual_file_bytes: 4 << 20,
     remote: true,
     own_place: true,
+    prefix_place: true,
     late_layout: true,
     op_needs: &[
         OpNeed { op: Exec, option: EXEC_CLASS.name, value: NeededValue::Any { such_as: "hello" } },

@@ -95,6 +95,7 @@ pub(super) static KIND: TargetKind = TargetKind {
     objects: true,
     remote: true,
     own_place: true,
+    prefix_place: true,
     sink_discard: true,
     calibrated: &[CalibratedOp::new(Get, "get", "S3 GET"), CalibratedOp::new(Put, "put", "S3 PUT")],
     transport: Transport::Network,
@@ -371,6 +372,9 @@ impl OpenTarget for S3Target {
             Ok(ahead_s) => Look { seen: "the bucket answers".to_owned(), ..Look::default() }
                 .with_clock(&config.endpoint.to_string(), ahead_s.unwrap_or(0))
                 .with_mtu(&config.paths, self.driver.addresses()[0]),
+            Err(error) if self.creates_bucket && error.kind == ErrorKind::NotFound => {
+                Look { seen: "the service answers".to_owned(), ..Look::default() }
+            }
             Err(error) => Look::refused(&error.into()),
         }
     }

@@ -116,9 +116,13 @@ function LeftoverRow({ left, reload }: { left: Leftover; reload: () => void }) {
   return (
     <tr>
       <th scope="row">
-        <a href={to.run(left.run)} class="apart">
-          {left.name ?? "unknown run"}
-        </a>{" "}
+        {left.name ? (
+          <a href={to.run(left.run)} class="apart">
+            {left.name}
+          </a>
+        ) : (
+          <span class="apart">not a run of this service</span>
+        )}{" "}
         <small class="id">{left.run}</small> {left.state && <StateBadge state={left.state} />}
       </th>
       <td data-label="on">{left.array ?? left.host}</td>

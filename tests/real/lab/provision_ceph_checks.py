@@ -86,12 +86,12 @@ def pools(ours: Ours, manometer: Manometer) -> None:
     fleet = "fleet: {local: 2, sharing: disjoint}"
     for what, url, provision, load, extra in [
         ("objects", ours.rados, ours.ceph(size=2, settings={"compression_mode": "none"}), OBJECTS, ""),
-        ("objects of two hosts", ours.rados, ours.ceph(), OBJECTS, fleet),
+        ("objects of two hosts", ours.rados, ours.ceph(), "ops: get, object_size: 64KiB, objects: 40, queue_depth: 4", fleet),
         ("an image", ours.rbd, ours.ceph(application="rbd"), IMAGE, ""),
     ]:
         going = start(manometer, url, provision, load, measure="4s", more=extra)
         wait_until("the user", lambda: bool(ours.users()), 60, going.child)
-        wait_until("objects", lambda: any(line for line in run(rados(ours, "ls", "--all")).splitlines()), 60, going.child)
+        wait_until("objects", lambda: held(ours), 60, going.child)
         (name,) = ours.pools()
         report.equal(f"{what}: pg_num", setting(ours, name, "pg_num"), "8")
         caps = ours.cluster.ask("auth", "get", f"client.{name}")
@@ -107,9 +107,9 @@ def pools(ours: Ours, manometer: Manometer) -> None:
             report.check(f"{what}: no key in {file.name}", key.encode() not in file.read_bytes())
 
 
-def rados(ours: Ours, *words: str) -> list[str]:
-    """A command of `rados` on the pool of a run."""
-    return ["rados", f"--conf={ours.cluster.conf}", "-p", (ours.pools() or ["none-yet"])[0], *words] if ours.pools() else ["true"]
+def held(ours: Ours) -> bool:
+    """Whether a run's pool holds objects."""
+    return any(run(["rados", f"--conf={ours.cluster.conf}", "-p", pool, "ls", "--all"]).strip() for pool in ours.pools())
 
 
 def buckets(ours: Ours, manometer: Manometer) -> None:
@@ -127,7 +127,7 @@ def killed(ours: Ours, manometer: Manometer) -> None:
     """What a killed run left goes with cleanup."""
     report = ours.report
     for what, url, provision, load, is_there in [
-        ("a pool", ours.rados, ours.ceph(), OBJECTS, lambda: bool(ours.pools()) and bool(run(rados(ours, "ls", "--all")))),
+        ("a pool", ours.rados, ours.ceph(), OBJECTS, lambda: held(ours)),
         ("a bucket", ours.s3, ours.radosgw(), BUCKET_OBJECTS, lambda: len(ours.gateway.buckets()) == 2),
     ]:
         going = start(manometer, url, provision, load, measure="60s")

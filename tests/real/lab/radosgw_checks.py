@@ -38,7 +38,7 @@ def gateway(lab: Lab, report: Report) -> None:
         killed(served, manometer, report, url)
         stranger = Manometer(manometer.program, manometer.place, {"AWS_ACCESS_KEY_ID": "NOBODY", "AWS_SECRET_ACCESS_KEY": "wrong"})
         for what, program, target, parts in [
-            ("a wrong bucket", manometer, url.replace(served.bucket, "nothing"), ["nothing", "next: "]),
+            ("a wrong bucket", manometer, url.replace(served.bucket, "nothing"), ["NoSuchBucket", "create it or name one that exists"]),
             ("a wrong key", stranger, url, ["NOBODY"]),
         ]:
             outcome = start(program, target, LOAD).finish()
