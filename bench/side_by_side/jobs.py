@@ -80,7 +80,8 @@ def gluster_job(
     """A job of fio's engine gfapi_async on a file of the volume, which is laid out before."""
     flags = ["--ioengine=gfapi_async", f"--volume={volume.name}", f"--brick={volume.host}", "--name=bench", "--filename=bench"]
     flags += [f"--rw={op}", f"--bs={size}", f"--iodepth={depth}", f"--size={GLUSTER_MIB}m", "--randrepeat=0", "--norandommap"]
-    flags += ["--time_based", f"--runtime={max(1, round(seconds))}", "--output-format=json", "--refill_buffers=0"]
+    # fio does not wait for the process of such a job, whose time would not be counted: it stays in one process.
+    flags += ["--time_based", f"--runtime={max(1, round(seconds))}", "--output-format=json", "--refill_buffers=0", "--thread=1"]
     volume.lay_out("bench", GLUSTER_MIB)
     with own_directory() as directory:
         # Our results go to a directory that is removed.
