@@ -32,6 +32,7 @@ fn every_example_can_be_looked_at_without_touching_anything() {
             "portal=192.0.2.1",
             "iqn=iqn.2026-01.org.example:lun",
             "hosts=node[1-4]",
+            "admin=mon1",
             "first=gluster1",
             "second=gluster2",
             "third=gluster3",
