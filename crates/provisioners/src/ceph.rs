@@ -14,7 +14,7 @@ use crate::error::ToolError;
 use crate::provisioner::{Provisioner, Ways};
 use crate::tool::Tool;
 
-/// Milliseconds between two questions for the state of placement groups.
+/// Milliseconds between polls of the placement groups' states.
 const POLL_MS: u64 = 500;
 /// The application whose users have capabilities of their own.
 const RBD: &str = "rbd";
@@ -31,6 +31,11 @@ fn user(name: &str) -> String {
 /// Whether the cluster has a pool of this name.
 fn has_pool(name: &str, tool: &Tool<'_>) -> Result<bool, ToolError> {
     Ok(tool.call(&["osd", "pool", "ls"])?.lines().any(|line| line.trim() == name))
+}
+
+/// Whether the cluster has a CRUSH rule of this name. The monitors make one for an erasure-coded pool, with the pool's name.
+fn has_rule(name: &str, tool: &Tool<'_>) -> Result<bool, ToolError> {
+    Ok(tool.call(&["osd", "crush", "rule", "ls"])?.lines().any(|line| line.trim() == name))
 }
 
 /// Whether the cluster has a user of this name. Its key is not printed.
@@ -101,6 +106,9 @@ impl Provisioner for CephPool {
         if has_pool(name, &tool)? {
             return Ok(Some(format!("Ceph pool {name}")));
         }
+        if has_rule(name, &tool)? {
+            return Ok(Some(format!("the CRUSH rule {name}")));
+        }
         Ok(has_user(name, &tool)?.then(|| format!("the Ceph user {}", user(name))))
     }
 
@@ -138,6 +146,9 @@ impl Provisioner for CephPool {
         let tool = tool(ways);
         if has_pool(name, &tool)? {
             tool.call(&["osd", "pool", "rm", name, name, "--yes-i-really-really-mean-it"])?;
+        }
+        if has_rule(name, &tool)? {
+            tool.call(&["osd", "crush", "rule", "rm", name])?;
         }
         if has_user(name, &tool)? {
             tool.call(&["auth", "rm", &user(name)])?;

@@ -88,7 +88,9 @@ pub enum ToolError {
     #[error("cancelled")]
     Cancelled,
     /// The tool printed something else than its documents say. What it printed may hold a key.
-    #[error("what {0} printed cannot be read; next: run it by hand, perhaps its version is another")]
+    #[error(
+        "what {0} printed cannot be read; next: run it by hand; its version may differ from those that are known to work"
+    )]
     Unreadable(&'static str),
     /// There is no randomness for a secret.
     #[error("no secret can be made up: /dev/urandom: {0}")]

@@ -274,7 +274,9 @@ fn a_pool_is_created_with_a_user_of_its_own_when_it_is_active() {
     let calls = server.read("calls");
     assert!(calls.contains(&format!("osd pool create {NAME} erasure k4m2\n")), "{calls}");
     assert!(calls.contains(&format!("client.{NAME} mon allow r osd allow rwx pool={NAME}\n")), "{calls}");
+    assert_eq!(server.read("rules"), format!("{NAME}\n"), "the monitors make a rule");
     assert_eq!(made.remove(), Vec::<String>::new());
+    assert_eq!(server.read("rules"), "");
 }
 
 #[test]

@@ -61,6 +61,7 @@ class Ours:
 
     def nothing_left(self, when: str) -> None:
         """What is there is what was there before."""
+        self.report.equal(f"{when}: CRUSH rules", self.cluster.ask("osd", "crush", "rule", "ls").split(), ["replicated_rule"])
         self.report.equal(f"{when}: pools and users", (self.pools(), self.users()), ([], []))
         self.report.equal(f"{when}: the gateway's", (self.gateway.users(), self.gateway.buckets()), ([USER], [BUCKET]))
         self.report.equal(f"{when}: somebody else's object", self.cluster.objects(), [("", "theirs")])
@@ -84,27 +85,39 @@ def pools(ours: Ours, manometer: Manometer) -> None:
     """Pools for objects and images, from one host and from two."""
     report = ours.report
     fleet = "fleet: {local: 2, sharing: disjoint}"
+    ours.cluster.ask("osd", "erasure-code-profile", "set", "k2m1", "k=2", "m=1", "crush-failure-domain=osd")
     for what, url, provision, load, extra in [
         ("objects", ours.rados, ours.ceph(size=2, settings={"compression_mode": "none"}), OBJECTS, ""),
         ("objects of two hosts", ours.rados, ours.ceph(), "ops: get, object_size: 64KiB, objects: 40, queue_depth: 4", fleet),
+        ("erasure-coded objects", ours.rados, ours.ceph(erasure_code_profile="k2m1"), OBJECTS, ""),
         ("an image", ours.rbd, ours.ceph(application="rbd"), IMAGE, ""),
     ]:
-        going = start(manometer, url, provision, load, measure="4s", more=extra)
+        going = start(manometer, url, provision, load, measure="10s" if extra else "4s", more=extra)
         wait_until("the user", lambda: bool(ours.users()), 60, going.child)
         wait_until("objects", lambda: held(ours), 60, going.child)
         (name,) = ours.pools()
-        report.equal(f"{what}: pg_num", setting(ours, name, "pg_num"), "8")
-        caps = ours.cluster.ask("auth", "get", f"client.{name}")
-        report.contains(f"{what}: caps", caps, [f"pool={name}"])
         key = ours.cluster.ask("auth", "print-key", f"client.{name}").strip()
-        refused = run_fails(["rados", f"--conf={ours.cluster.conf}", f"--id={name}", f"--key={key}", "-p", POOL, "get", "theirs", "-"])
-        report.check(f"{what}: its user may not read another pool", refused)
-        if what == "objects":
-            seen = (setting(ours, name, "size"), setting(ours, name, "compression_mode"))
-            report.equal(f"{what}: size and setting", seen, ("2", "none"))
+        if not extra:
+            # The pool stays while it is looked at.
+            going.child.signal(signal.SIGSTOP)
+            looked_at(ours, what, name, key)
+            going.resume()
         ended(ours, going, what)
         for file in [file for file in manometer.place.directory.glob("*.sqlite*")] + [file for file in manometer.state.rglob("*") if file.is_file()]:
             report.check(f"{what}: no key in {file.name}", key.encode() not in file.read_bytes())
+
+
+def looked_at(ours: Ours, what: str, name: str, key: str) -> None:
+    """A run's pool and its user, by Ceph's tools."""
+    report = ours.report
+    report.equal(f"{what}: pg_num", setting(ours, name, "pg_num"), "8")
+    caps = ours.cluster.ask("auth", "get", f"client.{name}")
+    report.contains(f"{what}: caps", caps, [f"pool={name}"])
+    refused = run_fails(["rados", f"--conf={ours.cluster.conf}", f"--id={name}", f"--key={key}", "-p", POOL, "get", "theirs", "-"])
+    report.check(f"{what}: its user may not read another pool", refused)
+    if what == "objects":
+        seen = (setting(ours, name, "size"), setting(ours, name, "compression_mode"))
+        report.equal(f"{what}: size and setting", seen, ("2", "none"))
 
 
 def held(ours: Ours) -> bool:
@@ -115,7 +128,7 @@ def held(ours: Ours) -> bool:
 def buckets(ours: Ours, manometer: Manometer) -> None:
     """A user of the gateway whose bucket the run fills."""
     report = ours.report
-    going = start(manometer, ours.s3, ours.radosgw(), BUCKET_OBJECTS, measure="6s")
+    going = start(manometer, ours.s3, ours.radosgw(), BUCKET_OBJECTS, measure="10s")
     wait_until("the bucket", lambda: len(ours.gateway.buckets()) == 2, 60, going.child)
     (name,) = [name for name in ours.gateway.buckets() if name != BUCKET]
     wait_until("objects", lambda: ours.gateway.counted(name)[0] >= 40, 60, going.child)
