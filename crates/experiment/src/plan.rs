@@ -145,21 +145,24 @@ impl Target {
         value == Ok(OptionValue::Flag(true))
     }
 
-    /// Identifies the place of the data: two targets with the same URL share a place, unless an option of
-    /// [`PLACE_OPTIONS`] differs.
+    /// Identifies the place of the data: two targets with the same URL share a place, unless their `directory` or
+    /// [`Self::directory_suffix`] differs.
     pub fn place(&self) -> String {
-        let mut place = self.url.clone();
-        for name in PLACE_OPTIONS {
-            if let Some(value) = self.options.get(*name) {
-                place.push_str(&format!(" {name} {value}"));
-            }
+        let suffix = self.directory_suffix();
+        match self.options.get("directory") {
+            Some(directory) => format!("{} directory {directory}{suffix}", self.url),
+            None => format!("{}{suffix}", self.url),
         }
-        place
+    }
+
+    /// What follows the run's name in that of its directory, such as `-uid1000-depth2`: targets that name different users or
+    /// trees have a directory each. One user may not be able to write where another does, and a data set is found and
+    /// removed by one tree.
+    pub fn directory_suffix(&self) -> String {
+        let given = |name: &&str| Some(format!("-{name}{}", self.option(name)?));
+        ["uid", "gid", "depth", "directories", "layout"].iter().filter_map(given).collect()
     }
 }
-
-/// Options that each have a directory for every value: which one, whose, and the tree in it.
-const PLACE_OPTIONS: &[&str] = &["directory", "uid", "gid", "depth", "directories", "layout"];
 
 /// An operation and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ use super::file_kinds::{BLOCK, FILE};
 use super::local_place::{self, LocalPlace};
 use super::place::{Entered, OwnPlace};
 use super::protocol::wrong;
-use super::tree::{directory_of, tree_of};
+use super::tree::tree_of;
 use super::{
     ClearedFiles, FindingKind, FreeSpace, LaidOut, Look, OpenContext, OpenRequest, OpenTarget, Protocol,
     RemovalContext, RemoveLeftError, StageRunner, TargetError, file_by_name, file_job, file_pass,
@@ -167,7 +167,7 @@ fn directory(request: &OpenRequest<'_>, parent: &Path) -> Result<(OwnPlace, Wher
         return Err(no_directory(request, parent));
     }
     let Some(name) = request.options.text("directory") else {
-        let path = parent.join(directory_of(&context.place.object_name(), &tree_of(request)?));
+        let path = parent.join(request.own_directory());
         return Ok((context.own_place(&LocalPlace::here(path.clone())), Where::Directory(path)));
     };
     if name.is_empty() || matches!(name, "." | "..") || name.contains('/') {

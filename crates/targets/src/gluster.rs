@@ -18,7 +18,7 @@ use super::hosts::{address, host_and_port};
 use super::options::{DEPTH, DIRECTORIES, DIRECTORY, LAYOUT};
 use super::paths::{self, named};
 use super::place::{Entered, OwnPlace, PATIENCE};
-use super::tree::{directory_of, tree_of};
+use super::tree::tree_of;
 use super::{
     FreeSpace, LaidOut, Look, OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError,
     StageRunner, TargetError, named_job,
@@ -89,14 +89,13 @@ fn open(request: &OpenRequest<'_>) -> Result<GlusterTarget, TargetError> {
     let (volume, parent) = path.split_once('/').unwrap_or((path, ""));
     let kept = given.text("directory");
     let job = workload.stream();
-    let tree = tree_of(request)?;
     let entry = GlusterPlace {
         host,
         port: port.unwrap_or(GLUSTERD_PORT),
         volume: volume.to_owned(),
         parent: parent.trim_matches('/').to_owned(),
-        directory: kept.map_or_else(|| directory_of(&context.place.object_name(), &tree), str::to_owned),
-        tree,
+        directory: kept.map_or_else(|| request.own_directory(), str::to_owned),
+        tree: tree_of(request)?,
     };
     let usual = entry.config();
     let names = job.map(|job| named_job::names(job, workload.jobs)).unwrap_or_default();

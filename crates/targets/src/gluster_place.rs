@@ -8,10 +8,9 @@ use provision::Container;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::journaled_place::JournaledPlace;
+use super::journaled_place::{JournaledPlace, run_name};
 use super::place::PATIENCE;
 use super::removal::{RemovalContext, RemoveLeftError};
-use super::tree::without_tree;
 
 /// Our directory in a volume, with what is needed to find it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +46,7 @@ impl JournaledPlace for GlusterPlace {
     const SCHEME: &'static str = "gluster";
 
     fn name(&self) -> Option<&str> {
-        Some(without_tree(&self.directory))
+        Some(run_name(&self.directory))
     }
 
     fn within(&self) -> Option<Container> {

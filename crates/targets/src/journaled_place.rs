@@ -28,6 +28,12 @@ pub trait JournaledPlace: Serialize + DeserializeOwned + Clone + PartialEq + fmt
     }
 }
 
+/// The run's name at the beginning of a directory's: what follows, if anything, tells the directories of one run apart.
+pub(super) fn run_name(directory: &str) -> &str {
+    // The run's name has one hyphen.
+    directory.match_indices('-').nth(1).map_or(directory, |(end, _)| &directory[..end])
+}
+
 /// A place of any protocol, as written to the journal.
 #[derive(Clone, Debug)]
 pub struct PlaceEntry {

@@ -8,9 +8,8 @@ use provision::this_host;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::journaled_place::JournaledPlace;
+use super::journaled_place::{JournaledPlace, run_name};
 use super::removal::{RemovalContext, RemoveLeftError};
-use super::tree::without_tree;
 
 /// Our directory in a file system of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +32,7 @@ impl JournaledPlace for LocalPlace {
 
     fn name(&self) -> Option<&str> {
         let directory = self.path.file_name().filter(|_| self.path.is_absolute())?;
-        directory.to_str().map(without_tree)
+        directory.to_str().map(run_name)
     }
 }
 

@@ -24,7 +24,7 @@ use super::complete::item_number;
 use super::engines::{self, JobEngines};
 use super::hosts::{address, host_and_port};
 use super::nfs_check;
-use super::nfs_place::{self, NfsPlace, NfsUser};
+use super::nfs_place::{self, NfsPlace};
 use super::options::{
     ADDRESSES, AT_LEAST_ONE, DEPTH, DIRECTORIES, DIRECTORY, LAYOUT, NUMBER, PAIRING, PORT, SOURCE,
     USE_ADDRESSES,
@@ -190,17 +190,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
     let job = workload.stream();
     let first = place_in(&target.url, url)?;
     let kept = given.text("directory").map(str::to_owned);
-    let user = NfsUser {
-        uid: given.number("uid").unwrap_or_else(|| own_id(job, rustix::process::getuid().as_raw())),
-        gid: given.number("gid").unwrap_or_else(|| own_id(job, rustix::process::getgid().as_raw())),
-    };
-    let tree = tree_of(request)?;
-    // Hosts may run this program as different users: only what the target names is alike on all.
-    let is_named = ["uid", "gid"].into_iter().any(|name| given.number::<u32>(name).is_some());
-    let named_user = is_named.then_some(user);
-    let directory = kept
-        .clone()
-        .unwrap_or_else(|| nfs_place::directory_name(&context.place.object_name(), named_user, &tree));
+    let directory = kept.clone().unwrap_or_else(|| request.own_directory());
     let usual = NfsConfig::new(first.server, first.export, directory);
     let more = given.text("more_urls").map_or(Ok(Vec::new()), more)?;
     let servers: Vec<IpAddr> =
@@ -215,15 +205,15 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
         nfs_port: first.nfs_port,
         mount_port: given.number("mount_port"),
         portmap_port: given.number("portmap_port").unwrap_or(usual.portmap_port),
-        uid: user.uid,
-        gid: user.gid,
+        uid: given.number("uid").unwrap_or_else(|| own_id(job, rustix::process::getuid().as_raw())),
+        gid: given.number("gid").unwrap_or_else(|| own_id(job, rustix::process::getgid().as_raw())),
         connections_per_worker: given.number("connections").unwrap_or(usual.connections_per_worker),
         stable: given.flag("stable").unwrap_or(usual.stable),
         lookup: match given.text("lookup") {
             Some("each_component") => Lookup::EachComponent,
             _ => usual.lookup,
         },
-        tree,
+        tree: tree_of(request)?,
         read_size: given.number("read_size"),
         write_size: given.number("write_size"),
         more,

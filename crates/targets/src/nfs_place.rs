@@ -9,10 +9,9 @@ use provision::Container;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::journaled_place::JournaledPlace;
+use super::journaled_place::{JournaledPlace, run_name};
 use super::place::PATIENCE;
 use super::removal::{RemovalContext, RemoveLeftError};
-use super::tree::{directory_of, without_tree};
 
 /// Our directory on an NFS export, with what is needed to find it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,8 +74,7 @@ impl JournaledPlace for NfsPlace {
     const SCHEME: &'static str = "nfs";
 
     fn name(&self) -> Option<&str> {
-        let own = without_tree(&self.directory);
-        Some(own.strip_suffix(&user_suffix(NfsUser { uid: self.uid, gid: self.gid })).unwrap_or(own))
+        Some(run_name(&self.directory))
     }
 
     fn within(&self) -> Option<Container> {
@@ -93,25 +91,6 @@ impl JournaledPlace for NfsPlace {
             && self.tree == other.tree;
         is_same.then(|| self.clone())
     }
-}
-
-/// User and group of AUTH_SYS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NfsUser {
-    /// User id.
-    pub uid: u32,
-    /// Group id.
-    pub gid: u32,
-}
-
-/// The name of a run's directory on an export, which begins with the run's own. Users that targets name have a
-/// directory each: one may not be able to write where another does.
-pub(super) fn directory_name(run: &str, user: Option<NfsUser>, tree: &DirectoryTree) -> String {
-    directory_of(&format!("{run}{}", user.map(user_suffix).unwrap_or_default()), tree)
-}
-
-fn user_suffix(NfsUser { uid, gid }: NfsUser) -> String {
-    format!("-uid{uid}-gid{gid}")
 }
 
 impl fmt::Display for NfsPlace {

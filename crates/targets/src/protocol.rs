@@ -83,6 +83,11 @@ pub(super) fn wrong(url: &str, problem: &str) -> TargetError {
 }
 
 impl OpenRequest<'_> {
+    /// The name of the run's own directory on the target.
+    pub(super) fn own_directory(&self) -> String {
+        format!("{}{}", self.context.place.object_name(), self.target.directory_suffix())
+    }
+
     /// One line about an option's value that cannot be used; `problem` says how to write it.
     pub(super) fn wrong_option(&self, name: &str, text: &str, problem: &str) -> TargetError {
         let shown = if problem.starts_with('"') { String::new() } else { format!("\"{text}\": ") };

@@ -35,28 +35,6 @@ pub(super) fn tree_of(request: &OpenRequest<'_>) -> Result<DirectoryTree, Target
         .or_else(|error| wrong(format!("depth: {error}")))
 }
 
-/// The name of a run's directory for a tree, which begins with the run's own: each tree has its own directory, so that a data
-/// set is found and removed by one tree.
-pub(super) fn directory_of(run: &str, tree: &DirectoryTree) -> String {
-    match tree.is_flat() {
-        true => run.to_owned(),
-        false => format!("{run}-{}-{}x{}", tree.layout_name(), tree.depth(), tree.directories()),
-    }
-}
-
-/// What [`directory_of`] began with.
-pub(super) fn without_tree(directory: &str) -> &str {
-    let own = || {
-        let (before, size) = directory.rsplit_once('-')?;
-        let (depth, directories) = size.split_once('x')?;
-        let (own, layout) = before.rsplit_once('-')?;
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let is_tree = TreeLayout::NAMES.contains(&layout) && is_number(depth) && is_number(directories);
-        is_tree.then_some(own)
-    };
-    own().unwrap_or(directory)
-}
-
 /// Writes a tree to the journal, as text.
 pub(super) fn serialize<S: Serializer>(tree: &DirectoryTree, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(tree)

@@ -12,7 +12,7 @@ use provision::{
 };
 use serde_json::{Value, json};
 
-use crate::nfs_place::{NfsUser, PlaceVersion, directory_name};
+use crate::nfs_place::PlaceVersion;
 use crate::{HeldSecrets, JournaledPlace, LocalPlace, NfsPlace, PlaceEntry, Removal, S3Place};
 
 /// The protocols alone, without an array.
@@ -138,27 +138,29 @@ fn servers_on_two_ports_of_an_address_have_an_entry_each() {
 #[test]
 fn a_directory_of_a_user_or_a_tree_bears_the_name_of_its_run() {
     let run = "manometer-abcdefgh";
-    let tree = DirectoryTree::new(2, 16, TreeLayout::Own).unwrap();
-    let place = |user: Option<NfsUser>, tree: DirectoryTree| {
-        let NfsUser { uid, gid } = user.unwrap_or(NfsUser { uid: 0, gid: 0 });
-        NfsPlace { directory: directory_name(run, user, &tree), uid, gid, tree, ..nfs_place() }
-    };
-    let user = |uid, gid| Some(NfsUser { uid, gid });
-    let other = DirectoryTree::new(3, 16, TreeLayout::Own).unwrap();
-    let all = [
-        place(None, DirectoryTree::default()),
-        place(None, tree),
-        place(None, other),
-        place(user(7, 0), tree),
-        place(user(0, 7), tree),
-        place(user(7, 0), DirectoryTree::default()),
+    let named = [
+        &[][..],
+        &[("depth", "2")],
+        &[("depth", "3")],
+        &[("depth", "2"), ("layout", "own")],
+        &[("uid", "7")],
+        &[("gid", "7")],
+        &[("uid", "7"), ("gid", "7"), ("depth", "2")],
     ];
-    for (at, one) in all.iter().enumerate() {
-        assert_eq!(one.name(), Some(run), "{one}");
-        assert!(all[..at].iter().all(|earlier| earlier.directory != one.directory), "{one}");
+    let mut known = Vec::new();
+    for options in named {
+        let options = options.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let target = experiment::Target::new("t", "nfs://127.0.0.1/export", options);
+        let directory = format!("{run}{}", target.directory_suffix());
+        assert!(!known.contains(&directory), "{directory}");
+        known.push(directory.clone());
+        assert_eq!(NfsPlace { directory: directory.clone(), ..nfs_place() }.name(), Some(run));
+        assert_eq!(LocalPlace::here(Path::new("/data").join(directory)).name(), Some(run));
     }
-    let stranger = NfsPlace { uid: 8, ..all[3].clone() };
-    assert_ne!(stranger.name(), Some(run), "an entry whose user is not the directory's");
+    let stranger = NfsPlace { directory: "manometer-abcdefgi-depth2".into(), ..nfs_place() };
+    assert_ne!(stranger.name(), Some(run));
+    let longer = NfsPlace { directory: "manometer-abcdefghi".into(), ..nfs_place() };
+    assert_ne!(longer.name(), Some(run));
 }
 
 /// Today's protocols read the values that journals of every version hold, and find their names in them.
