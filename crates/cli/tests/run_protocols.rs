@@ -23,13 +23,18 @@ fn nfs_4_1_and_s3_are_loaded_in_both_loops_verified_and_left_as_they_were() {
     load_nfs_and_s3("version: '4.1'");
 }
 
-/// One directory of the run serves both, so that they can be compared on one export.
-#[test]
-fn both_versions_of_nfs_are_measured_on_one_export_in_one_run() {
+/// An array with the export `projects`, and a directory for results.
+fn exported() -> (Stage, Lab) {
     let mut stage = Stage::plain(1);
     stage.make_file_system("projects", "*(rw,no_root_squash)");
     stage.remember();
-    let lab = Lab::new();
+    (stage, Lab::new())
+}
+
+/// One directory of the run serves both, so that they can be compared on one export.
+#[test]
+fn both_versions_of_nfs_are_measured_on_one_export_in_one_run() {
+    let (stage, lab) = exported();
     let text = "
 targets:
   three: {url: 'NFS_URL', mount_port: MOUNT_PORT}
@@ -60,10 +65,7 @@ gates: [errors == 0]
 /// Each has a directory of its own: what one user makes another may not be able to write to or remove.
 #[test]
 fn users_and_trees_are_measured_beside_each_other_on_one_export() {
-    let mut stage = Stage::plain(1);
-    stage.make_file_system("projects", "*(rw,no_root_squash)");
-    stage.remember();
-    let lab = Lab::new();
+    let (stage, lab) = exported();
     let text = "
 targets:
   plain: {url: 'NFS_URL', mount_port: MOUNT_PORT}
@@ -160,10 +162,7 @@ gates: [errors == 0]
 
 #[test]
 fn the_third_signal_leaves_at_once_and_says_what_is_left() {
-    let mut stage = Stage::plain(1);
-    stage.make_file_system("projects", "*(rw,no_root_squash)");
-    stage.remember();
-    let lab = Lab::new();
+    let (stage, lab) = exported();
     let text = format!(
         "
 targets: {{t: {{url: '{}', mount_port: {}}}}}

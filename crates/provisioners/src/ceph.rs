@@ -30,12 +30,12 @@ fn user(name: &str) -> String {
 
 /// Whether the cluster has a pool of this name.
 fn has_pool(name: &str, tool: &Tool<'_>) -> Result<bool, ToolError> {
-    Ok(tool.call(&["osd", "pool", "ls"])?.lines().any(|line| line.trim() == name))
+    Ok(tool.lists(&["osd", "pool", "ls"], name)?)
 }
 
 /// Whether the cluster has a CRUSH rule of this name. The monitors make one for an erasure-coded pool, with the pool's name.
 fn has_rule(name: &str, tool: &Tool<'_>) -> Result<bool, ToolError> {
-    Ok(tool.call(&["osd", "crush", "rule", "ls"])?.lines().any(|line| line.trim() == name))
+    Ok(tool.lists(&["osd", "crush", "rule", "ls"], name)?)
 }
 
 /// Whether the cluster has a user of this name. Its key is not printed.

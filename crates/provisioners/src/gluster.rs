@@ -22,7 +22,7 @@ fn tool<'a>(ways: &Ways<'a>) -> Tool<'a> {
 
 /// Whether the server has a volume of this name.
 fn is_there(name: &str, tool: &Tool<'_>) -> Result<bool, ToolError> {
-    Ok(tool.call(&["volume", "list"])?.lines().any(|line| line.trim() == name))
+    Ok(tool.lists(&["volume", "list"], name)?)
 }
 
 /// Runs a script on every host of bricks with the bricks' directories as arguments; returns the hosts with what it

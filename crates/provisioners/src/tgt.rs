@@ -47,7 +47,7 @@ fn number_of(name: &str, tool: &Tool<'_>) -> Result<Option<u32>, ToolError> {
 
 /// Whether tgtd has an account with this name.
 fn has_account(name: &str, tool: &Tool<'_>) -> Result<bool, ToolError> {
-    Ok(tool.call(&op("show", "account", &[]))?.lines().any(|line| line.trim() == name))
+    Ok(tool.lists(&op("show", "account", &[]), name)?)
 }
 
 /// The unit's file.

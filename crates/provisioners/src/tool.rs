@@ -37,6 +37,11 @@ impl<'a> Tool<'a> {
         self.run(&self.words(words), "", self.provision.via.as_ref())
     }
 
+    /// Whether a call prints this name on a line of its own.
+    pub fn lists(&self, words: &[&str], name: &str) -> Result<bool, OutputError> {
+        Ok(self.call(words)?.lines().any(|line| line.trim() == name))
+    }
+
     /// Calls the tool from a shell that reads the command from its input: it is in no argument list but the tool's own.
     pub fn call_hidden(&self, words: &[&str]) -> Result<String, OutputError> {
         let line: Vec<String> = self.words(words).iter().map(|word| quoted(word)).collect();
