@@ -9,18 +9,17 @@ from typing import Any
 
 from .place import Place
 from .process import Child, answers, wait_until
+from .s3_bucket import REGION, S3Bucket, boto3_client
 
 ACCESS_KEY = "labaccesskey"
 SECRET_KEY = "labsecretkey123"
-REGION = "us-east-1"
 
 
-class Minio:
+class Minio(S3Bucket):
     """A running server with one bucket, `plumbing`."""
 
     def __init__(self, program: Path, place: Place, port: int, address: str = "127.0.0.1") -> None:
         self.endpoint = f"http://{address}:{port}"
-        self.bucket = "plumbing"
         data = place.directory / "minio"
         data.mkdir()
         own = {"MINIO_ROOT_USER": ACCESS_KEY, "MINIO_ROOT_PASSWORD": SECRET_KEY}
@@ -51,29 +50,13 @@ class Minio:
             "AWS_REGION": REGION,
         }
 
-    def objects(self) -> dict[str, int]:
-        """Keys and sizes of every object in the bucket, as its owner sees them."""
-        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket)
-        return {item["Key"]: item["Size"] for page in pages for item in page.get("Contents", [])}
-
     def stop(self) -> None:
         """Stops the server."""
         self.client.close()
         self.child.stop()
 
     def _client(self, service: str) -> Any:
-        # Half a second of a processor, which only those scenarios spend that need it.
-        import boto3
-        from botocore.config import Config
-
-        return boto3.client(
-            service,
-            endpoint_url=self.endpoint,
-            aws_access_key_id=ACCESS_KEY,
-            aws_secret_access_key=SECRET_KEY,
-            region_name=REGION,
-            config=Config(s3={"addressing_style": "path"}, connect_timeout=10, read_timeout=30),
-        )
+        return boto3_client(self.endpoint, ACCESS_KEY, SECRET_KEY, service)
 
     def _makes_bucket(self) -> bool:
         """The port is open before the server can do anything."""

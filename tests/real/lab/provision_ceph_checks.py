@@ -14,7 +14,7 @@ from .manometer import Manometer, Run
 from .place import Place
 from .process import run, wait_until
 from .provision_checks import one_line, run_fails, start
-from .radosgw import BUCKET, USER, Gateway
+from .radosgw import USER, Gateway
 from .report import Report, Scenario
 
 OBJECTS = "ops: {put: 40%, get: 40%, delete: 20%}, object_size: 64KiB, objects: 40, queue_depth: 4, verify: true"
@@ -63,7 +63,7 @@ class Ours:
         """What is there is what was there before."""
         self.report.equal(f"{when}: CRUSH rules", self.cluster.ask("osd", "crush", "rule", "ls").split(), ["replicated_rule"])
         self.report.equal(f"{when}: pools and users", (self.pools(), self.users()), ([], []))
-        self.report.equal(f"{when}: the gateway's", (self.gateway.users(), self.gateway.buckets()), ([USER], [BUCKET]))
+        self.report.equal(f"{when}: the gateway's", (self.gateway.users(), self.gateway.buckets()), ([USER], [self.gateway.bucket]))
         self.report.equal(f"{when}: somebody else's object", self.cluster.objects(), [("", "theirs")])
 
 
@@ -130,7 +130,7 @@ def buckets(ours: Ours, manometer: Manometer) -> None:
     report = ours.report
     going = start(manometer, ours.s3, ours.radosgw(), BUCKET_OBJECTS, measure="10s")
     wait_until("the bucket", lambda: len(ours.gateway.buckets()) == 2, 60, going.child)
-    (name,) = [name for name in ours.gateway.buckets() if name != BUCKET]
+    (name,) = [name for name in ours.gateway.buckets() if name != ours.gateway.bucket]
     wait_until("objects", lambda: ours.gateway.counted(name)[0] >= 40, 60, going.child)
     report.check("the user bears the run's name", name.startswith("manometer-") and name in ours.gateway.users(), ours.gateway.users())
     ended(ours, going, "a bucket")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
-from typing import Any
 
 from .ceph import ADDRESS, Cluster
 from .process import Child, answers, free_port, run, wait_until
+from .s3_bucket import S3Bucket, boto3_client
 
-BUCKET = "plumbing"
 USER = "lab"
 
 CONFIGURATION = """[client.rgw.a]
@@ -25,14 +24,13 @@ log file = {directory}/log/rgw.log
 """
 
 
-class Gateway:
+class Gateway(S3Bucket):
     """A running gateway with one user and this user's bucket."""
 
     def __init__(self, cluster: Cluster, stack: ExitStack) -> None:
         self.cluster = cluster
         self.port = free_port()
         self.endpoint = f"http://{ADDRESS}:{self.port}"
-        self.bucket = BUCKET
         (cluster.directory / "rgw").mkdir()
         caps = ["mon", "allow rw", "osd", "allow rwx", "mgr", "allow rw"]
         cluster.ask("auth", "get-or-create", "client.rgw.a", *caps, "-o", str(cluster.directory / "rgw" / "keyring"))
@@ -45,21 +43,11 @@ class Gateway:
         wait_until("radosgw", lambda: answers(ADDRESS, self.port), 60, self.child)
         user = json.loads(self.admin("user", "create", f"--uid={USER}", f"--display-name={USER}"))
         self.access_key, self.secret_key = user["keys"][0]["access_key"], user["keys"][0]["secret_key"]
-        import boto3
-        from botocore.config import Config
-
-        self.client: Any = boto3.client(
-            "s3",
-            endpoint_url=self.endpoint,
-            aws_access_key_id=self.access_key,
-            aws_secret_access_key=self.secret_key,
-            region_name="us-east-1",
-            config=Config(
-                s3={"addressing_style": "path"}, connect_timeout=10, read_timeout=60, request_checksum_calculation="when_required"
-            ),
-        )
+        # The gateway of this version does not know the checksums that boto3 sends otherwise.
+        options = {"read_timeout": 60, "request_checksum_calculation": "when_required"}
+        self.client = boto3_client(self.endpoint, self.access_key, self.secret_key, **options)
         stack.callback(self.client.close)
-        self.client.create_bucket(Bucket=BUCKET)
+        self.client.create_bucket(Bucket=self.bucket)
 
     def admin(self, *words: str) -> str:
         """What `radosgw-admin` answers."""
@@ -72,11 +60,6 @@ class Gateway:
     def buckets(self) -> list[str]:
         """All buckets, as radosgw-admin lists them."""
         return sorted(json.loads(self.admin("metadata", "list", "bucket")))
-
-    def objects(self) -> dict[str, int]:
-        """Keys and sizes of every object in the bucket, as boto3 sees them."""
-        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket)
-        return {item["Key"]: item["Size"] for page in pages for item in page.get("Contents", [])}
 
     def counted(self, bucket: str) -> tuple[int, int]:
         """Number and bytes of a bucket's objects, as the gateway counts them."""

@@ -14,7 +14,8 @@ from .nfs_checks import succeeded
 from .place import Place, WithHosts
 from .process import free_port, wait_until
 from .report import Report
-from .versity import ACCESS_KEY, REGION, SECRET_KEY, Certificate, Versity
+from .s3_bucket import REGION
+from .versity import ACCESS_KEY, SECRET_KEY, Certificate, Versity
 
 LANES = ("--skip-nfs", "--workers=1", "--lanes=4")
 SMALL = (*LANES, "--object-size=1MiB")

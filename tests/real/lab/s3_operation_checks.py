@@ -10,13 +10,11 @@ from typing import Any
 from .file_checks import result, start
 from .lab import Lab
 from .manometer import Manometer
-from .minio import Minio
 from .process import wait_until
-from .radosgw import Gateway
 from .report import Report
+from .s3_bucket import S3Bucket
 from .s3_checks import KEYS, gateway
 from .s3_policy_checks import FEW, server
-from .versity import Versity
 
 BATCH = 25
 LOAD = (
@@ -33,12 +31,12 @@ def number(key: str) -> int:
     return int(key.rsplit("/", 1)[1], 16)
 
 
-def own(storage: Versity | Minio | Gateway) -> list[str]:
+def own(storage: S3Bucket) -> list[str]:
     """The keys of what the load put and copied."""
     return [key for key in storage.objects() if number(key) & OWN]
 
 
-def deleted(storage: Versity | Minio | Gateway) -> dict[int, int]:
+def deleted(storage: S3Bucket) -> dict[int, int]:
     """How many objects of each lane are gone: the number of its oldest one."""
     oldest: dict[int, int] = defaultdict(lambda: COUNT)
     for key in own(storage):
@@ -47,13 +45,13 @@ def deleted(storage: Versity | Minio | Gateway) -> dict[int, int]:
     return oldest
 
 
-def settled(storage: Versity | Minio | Gateway) -> bool:
+def settled(storage: S3Bucket) -> bool:
     """Nothing changes any more: what the paused program had asked for is done."""
     before = storage.objects()
     return before == storage.objects()
 
 
-def looked_at(storage: Versity | Minio | Gateway, report: Report) -> None:
+def looked_at(storage: S3Bucket, report: Report) -> None:
     """What is there while the program is paused."""
     client: Any = storage.client
     tags = 0
@@ -81,7 +79,7 @@ def looked_at(storage: Versity | Minio | Gateway, report: Report) -> None:
     report.check("batches were deleted", any(gone.values()), dict(gone))
 
 
-def observed(storage: Versity | Minio | Gateway, manometer: Manometer, report: Report) -> None:
+def observed(storage: S3Bucket, manometer: Manometer, report: Report) -> None:
     """One run: paused in the middle, looked at, and ended by a signal, so that it takes as long as the machine needs."""
     url = f"s3://{storage.bucket}?endpoint={storage.endpoint}&fan_out=16"
     run = start(manometer, url, LOAD, measure="90s", stages=", prepare: fill")

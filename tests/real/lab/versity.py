@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from .place import Place
 from .process import Child, answers, run, wait_until
+from .s3_bucket import S3Bucket, boto3_client
 
 ACCESS_KEY = "labaccesskey"
 SECRET_KEY = "labsecretkey123"
-REGION = "us-east-1"
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Certificate:
         return made
 
 
-class Versity:
+class Versity(S3Bucket):
     """A running gateway with one bucket, `plumbing`; with TLS when it is given a certificate."""
 
     def __init__(
@@ -55,26 +54,9 @@ class Versity:
         command = [str(program), f"--port={host}:{port}", "--quiet", *tls, *options, "posix", str(self.data)]
         self.child = Child(place.server(command), place.directory / "versity.log", env=env)
         wait_until("versitygw", lambda: answers(address, port), 30, self.child)
-        # Half a second of a processor, which only those scenarios spend that need it.
-        import boto3
-        from botocore.config import Config
-
-        self.client: Any = boto3.client(
-            "s3",
-            endpoint_url=self.endpoint,
-            aws_access_key_id=ACCESS_KEY,
-            aws_secret_access_key=SECRET_KEY,
-            region_name=REGION,
-            verify=str(certificate.chain) if certificate else None,
-            config=Config(s3={"addressing_style": "path"}, connect_timeout=10, read_timeout=30),
-        )
-        self.bucket = "plumbing"
+        verify = str(certificate.chain) if certificate else None
+        self.client = boto3_client(self.endpoint, ACCESS_KEY, SECRET_KEY, verify=verify)
         self.client.create_bucket(Bucket=self.bucket)
-
-    def objects(self) -> dict[str, int]:
-        """Keys and sizes of every object in the bucket, as boto3 sees them."""
-        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket)
-        return {item["Key"]: item["Size"] for page in pages for item in page.get("Contents", [])}
 
     def uploads(self) -> list[str]:
         """Keys of the multipart uploads that were begun and neither completed nor aborted."""
