@@ -1,16 +1,17 @@
 //! Two concurrent runs in one process: each has its own credentials, places, permissions, directories and evidence, and
-//! ends alone.
+//! ends alone. What is shown of a run agrees with its events.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 mod support;
 
 use std::path::Path;
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Barrier, Mutex, OnceLock};
 use std::thread;
 
 use experiment::{Plan, Settings, SourceText};
 use fleet::probe::HostSample;
+use runner::progress::SharedProgress;
 use runner::{Events, RunEvent, RunOptions, RunOutcome, StopReason, StopToken};
 use store::State;
 use support::{Stage, wait_until};
@@ -143,4 +144,39 @@ fn two_runs_in_one_process_share_nothing_and_end_alone() {
         assert!(!messages.iter().any(|line| line.contains(&other.record.id)), "{messages:?}");
     }
     stage.assert_untouched();
+}
+
+/// Compares the stage of each interval with the one shown.
+#[derive(Default)]
+struct Shown {
+    progress: OnceLock<Arc<SharedProgress>>,
+    /// The two names.
+    stages: Mutex<Vec<(String, String)>>,
+}
+
+impl Events for Shown {
+    fn event(&self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::Began(progress) => assert!(self.progress.set(Arc::clone(progress)).is_ok()),
+            RunEvent::Interval { stage, .. } => {
+                let shown = self.progress.get().unwrap().lock().stage.name.clone();
+                self.stages.lock().unwrap().push((stage.to_owned(), shown));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn whoever_learns_of_an_interval_finds_its_stage_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "targets: {t: 'sim:?latency=1ms'}\nworkloads: {w: {ops: read}}\n\
+        stages: {warm_up: 1s, measure: {at_least: 3s, at_most: 3s}}\nsteady: none\n";
+    let plan = experiment::parse(&SourceText { file: "shown.yaml", text }, &Settings::of(targets::kinds()));
+    let shown = Arc::new(Shown::default());
+    let secrets: Arc<HeldSecrets> = Arc::new(std::iter::empty().collect());
+    runner::run(plan.unwrap(), &options(directory.path()), shown.clone(), &StopToken::new(), secrets).unwrap();
+    let stages = shown.stages.lock().unwrap();
+    assert!(stages.iter().filter(|(stage, _)| stage == "measure").count() >= 3, "{stages:?}");
+    assert!(stages.iter().all(|(stage, shown)| stage == shown), "{stages:?}");
 }

@@ -216,6 +216,14 @@ impl Context {
         let _listed = stage.group.map(|group| group.lists(stage.cell.index, &control));
         let seen = std::cell::Cell::new(None);
         let mut whole = |interval: &Interval| {
+            // Shown before it is kept or told: who has seen an interval finds its stage under way.
+            let mut model = self.progress.lock();
+            if warming && seen.get().is_none() {
+                let began_ns = clock::now_ns().saturating_sub(interval.length_ns);
+                model.begin_stage(Some(cell), shown(stage.name, began_ns, at_most_s));
+            }
+            model.interval(cell, interval);
+            drop(model);
             let kept = self.recorder().interval(stage.cell.index, stage.name, stage.trial, interval);
             self.events.event(RunEvent::Interval {
                 cell: stage.cell.index,
@@ -223,23 +231,18 @@ impl Context {
                 trial: stage.trial,
                 interval,
             });
-            let mut model = self.progress.lock();
-            if warming && seen.get().is_none() {
-                let began_ns = clock::now_ns().saturating_sub(interval.length_ns);
-                model.begin_stage(Some(cell), shown(stage.name, began_ns, at_most_s));
-            }
             if measuring && seen.get().is_none() {
                 governed.ends_well();
             }
             if seen.get().is_none() {
                 seen.set(Some(clock::now_ns().saturating_sub(interval.length_ns)));
             }
-            model.interval(cell, interval);
             if let Some(servers) = stage.servers {
                 servers.interval(interval);
                 self.keep_server_samples(stage.cell, servers, seen.get());
             }
-            if each(interval, &mut model) || !kept || (measuring && self.stop.is_requested()) {
+            let ended = each(interval, &mut self.progress.lock());
+            if ended || !kept || (measuring && self.stop.is_requested()) {
                 control.finish_after(interval.index);
             }
         };
