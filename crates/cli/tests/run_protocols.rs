@@ -8,6 +8,7 @@ mod support;
 use std::time::Duration;
 
 use array::faults::FaultPlan;
+use metrics::OpKind;
 use run_support::Lab;
 use rustix::process::Signal;
 use store::State;
@@ -87,6 +88,76 @@ gates: [errors == 0]
     assert_eq!(lab.cells().iter().filter(|cell| cell.state == State::Finished).count(), 4);
     stage.assert_untouched();
     lab.assert_clean();
+}
+
+/// Each step of a pass that NFS has, over either version, with handles that are kept and with each path walked again.
+#[test]
+fn passes_make_use_and_remove_a_tree_on_an_export() {
+    let (stage, lab) = exported();
+    let targets = [
+        "url: 'NFS_URL', mount_port: MOUNT_PORT",
+        "url: 'NFS_URL', mount_port: MOUNT_PORT, lookup: each_component",
+        "url: 'NFS_URL', version: '4.1'",
+        "url: 'NFS_URL', version: '4.1', lookup: each_component, connections: 2",
+    ];
+    /// The cell that removes files and renamed files.
+    const REMOVING: usize = 6;
+    for target in targets {
+        let pass = |steps: &str| {
+            format!(
+                "{{pass: {{steps: [{steps}], files: 21, file_bytes: 24KiB, record_bytes: 4KiB, fsync: true, verify: true, \
+                 tree: {{files_per_directory: 4, directories_per_directory: 3}}}}}}"
+            )
+        };
+        let workloads = [
+            ("create", "write-file, read-file"),
+            ("use", "append, stat, chmod, symlink, mkdir"),
+            ("rewrite", "truncate-overwrite, overwrite, read-file"),
+            ("move", "rename, rmdir"),
+            ("swap", "write-temporary, chmod-temporary, rename-temporary, read-file"),
+            ("list", "readdir, stat"),
+            ("remove", "remove, remove-renamed"),
+            ("clean", "clean-up"),
+            ("again", "write-file, mkdir, symlink, rename"),
+            ("clean-again", "clean-up"),
+        ]
+        .map(|(name, steps)| format!("  {name}: {}\n", pass(steps)))
+        .concat();
+        let text = format!(
+            "targets: {{t: {{{target}}}}}\ndefaults: {{jobs: 2, queue_depth: 2}}\nworkloads:\n{workloads}gates: [errors == 0]\n"
+        );
+        let ended = run(lab.command().arg(lab.experiment("passes.yaml", &stage.filled(&text))));
+        assert_eq!(ended.code, Some(0), "{target}: {ended:#?}");
+        for cell in lab.cells() {
+            let result = cell.result.unwrap();
+            let (index, done) = (cell.index as usize, result.ops);
+            assert!(!done.is_empty(), "{target}, cell {index}");
+            for done in done {
+                // Each of four lanes has files in six directories; one of the cells removes both trees.
+                let op = done.op.unwrap();
+                let wanted = match op {
+                    OpKind::Readdir => 4 * 6,
+                    OpKind::Remove if index == REMOVING => 2 * 4 * 21,
+                    _ => 4 * 21,
+                };
+                assert_eq!(done.ok, wanted, "{target}, cell {index}: {op}");
+            }
+        }
+        stage.assert_untouched();
+    }
+    lab.assert_clean();
+}
+
+#[test]
+fn steps_that_nfs_does_not_have_are_refused_by_name() {
+    let (stage, lab) = exported();
+    let text = "
+targets: {t: {url: 'NFS_URL', mount_port: MOUNT_PORT}}
+workloads: {w: {pass: {steps: [write-file, setxattr]}}}
+";
+    let ended = run(lab.command().arg(lab.experiment("xattr.yaml", &stage.filled(text))));
+    assert!(ended.code == Some(2) && ended.stderr.contains("setxattr"), "{ended:#?}");
+    stage.assert_untouched();
 }
 
 /// How version 3 finds the MOUNT service.

@@ -31,11 +31,7 @@ pub struct SmallfileContext<'a> {
 /// # Errors
 /// What is asked for cannot be done: one line.
 pub fn plan(request: &Request, around: &SmallfileContext<'_>) -> Result<Plan, ParameterError> {
-    let tops: Vec<String> = request.top.iter().map(|top| absolute(top, around.directory)).collect();
-    if let Some(top) = tops.iter().find(|top| top.contains(['?', '#'])) {
-        let text = format!("--top {top}: a directory's name has neither ? nor #; next: name another");
-        return Err(ParameterError::Together(text));
-    }
+    let (url, tops) = place(request, around)?;
     let pass = Pass {
         steps: request.operation.steps.to_vec(),
         files: request.files,
@@ -43,7 +39,7 @@ pub fn plan(request: &Request, around: &SmallfileContext<'_>) -> Result<Plan, Pa
         sizes: request.sizes,
         record_bytes: request.record_size_kib * KIB,
         tree: FileTree {
-            directories: if tops.len() > 1 { tops.clone() } else { Vec::new() },
+            directories: tops,
             // In a fleet each host has its own name.
             host: if request.host_set.is_some() { String::new() } else { around.host.to_owned() },
             files_per_directory: request.files_per_dir,
@@ -68,7 +64,6 @@ pub fn plan(request: &Request, around: &SmallfileContext<'_>) -> Result<Plan, Pa
     if let Some(fault) = pass.fault(request.threads) {
         return Err(ParameterError::Together(format!("{fault}; next: change the parameter")));
     }
-    let url = format!("file://{}", tops.first().map_or("", String::as_str));
     let fleet = request
         .host_set
         .clone()
@@ -103,6 +98,24 @@ pub fn plan(request: &Request, around: &SmallfileContext<'_>) -> Result<Plan, Pa
     })
 }
 
+/// The target's URL, and the directories of the tree if there are several.
+fn place(request: &Request, around: &SmallfileContext<'_>) -> Result<(String, Vec<String>), ParameterError> {
+    if let Some(url) = request.top.iter().find(|top| top.contains("://")) {
+        if request.top.len() > 1 {
+            let text = format!("--top {url}: a URL is the only place; next: name it alone, or directories");
+            return Err(ParameterError::Together(text));
+        }
+        return Ok((url.clone(), Vec::new()));
+    }
+    let tops: Vec<String> = request.top.iter().map(|top| absolute(top, around.directory)).collect();
+    if let Some(top) = tops.iter().find(|top| top.contains(['?', '#'])) {
+        let text = format!("--top {top}: a directory's name has neither ? nor #; next: name another");
+        return Err(ParameterError::Together(text));
+    }
+    let url = format!("file://{}", tops.first().map_or("", String::as_str));
+    Ok((url, if tops.len() > 1 { tops } else { Vec::new() }))
+}
+
 /// A path from the root on.
 fn absolute(path: &str, directory: &str) -> String {
     let path = path.strip_prefix("./").unwrap_or(path).trim_end_matches('/');
@@ -118,13 +131,26 @@ mod tests {
     use super::*;
     use crate::split_arguments;
 
+    fn planned(line: &str) -> Result<Plan, ParameterError> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let request = Request::of(&split_arguments(&arguments).unwrap())?;
+        plan(&request, &SmallfileContext { directory: "/data/me", host: "here" })
+    }
+
+    #[test]
+    fn a_url_is_the_only_top() {
+        let one = planned("--operation create --top nfs://filer/export?version=4.1").unwrap();
+        assert_eq!(one.cells[0].target.url, "nfs://filer/export?version=4.1");
+        assert!(one.cells[0].workload.pass().unwrap().tree.directories.is_empty());
+        let two = planned("--operation create --top nfs://filer/export,/b").unwrap_err().to_string();
+        assert!(two.contains("a URL is the only place"), "{two}");
+    }
+
     #[test]
     fn a_command_line_is_one_pass() {
         let line =
             "--operation ls-l --files 30 --threads 3 --top smf,/b --pause 50 --finish N --host-set a,b";
-        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let request = Request::of(&split_arguments(&arguments).unwrap()).unwrap();
-        let plan = plan(&request, &SmallfileContext { directory: "/data/me", host: "here" }).unwrap();
+        let plan = planned(line).unwrap();
         let [cell] = plan.cells.as_slice() else { panic!("one cell") };
         assert_eq!(cell.target.url, "file:///data/me/smf");
         let pass = cell.workload.pass().unwrap();

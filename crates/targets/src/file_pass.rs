@@ -1,20 +1,17 @@
 //! The files of a pass on this machine: where they are, and the directories that it makes and removes.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind as Io;
 use std::path::{Path, PathBuf};
 
 use drivers::DriverError;
 use drivers::file::{Place as Where, TreeFiles};
-use experiment::{Pass, PassStep, TreeFile, TreeRole};
+use experiment::{Pass, PassStep};
 use metrics::ErrorKind;
 
 use super::file::{FileTarget, no_directory};
+use super::pass_tree::{CHMOD_MODE, directories, lanes_with_directories};
 use super::{OpenRequest, TargetError};
-
-/// The permissions that a pass's chmod sets.
-const CHMOD_MODE: u32 = 0o646;
 
 /// Location of the files, and how they are used.
 pub(super) fn place(
@@ -53,8 +50,8 @@ impl FileTarget {
             return Ok(());
         }
         let files = self.tree()?;
-        for lane in lanes_with_directories(files, lanes) {
-            for directory in directories(files, lane) {
+        for lane in lanes_with_directories(&files.tree, lanes) {
+            for directory in directories(&files.tree, files.files, lane) {
                 let path = files.directory.join(directory);
                 fs::create_dir_all(&path).map_err(|error| failed("making directory", &path, &error))?;
             }
@@ -68,8 +65,8 @@ impl FileTarget {
             return Ok(());
         }
         let files = self.tree()?;
-        for lane in lanes_with_directories(files, lanes) {
-            for directory in directories(files, lane) {
+        for lane in lanes_with_directories(&files.tree, lanes) {
+            for directory in directories(&files.tree, files.files, lane) {
                 let path = files.directory.join(&directory);
                 let top = top_of(files, &directory);
                 let within = path.ancestors().take_while(|path| path.starts_with(&top) && *path != top);
@@ -88,35 +85,11 @@ impl FileTarget {
     }
 }
 
-/// The lanes whose directories differ.
-fn lanes_with_directories(files: &TreeFiles, lanes: u32) -> std::ops::Range<u32> {
-    0..if files.tree.shared { 1 } else { lanes }
-}
-
 /// Where the part of the tree with a directory begins: one of the user's directories.
 fn top_of(files: &TreeFiles, directory: &str) -> PathBuf {
     let tops = files.tree.directories.iter().map(|top| files.directory.join(top));
     let path = files.directory.join(directory);
     tops.filter(|top| path.starts_with(top)).max().unwrap_or_else(|| files.directory.clone())
-}
-
-/// The directories of a lane's files in both trees.
-fn directories(files: &TreeFiles, lane: u32) -> BTreeSet<String> {
-    let mut all = BTreeSet::new();
-    let tree = &files.tree;
-    for file in 1..=files.files {
-        if !tree.hashed && tree.first_of(file, files.files).is_none() {
-            continue;
-        }
-        for role in [TreeRole::File, TreeRole::Renamed] {
-            let mut path = String::new();
-            let of = TreeFile { role, host: 0, worker: lane, file };
-            // Writing to a string cannot fail.
-            let _ = tree.write_directory(of, files.files, &mut path);
-            all.insert(path);
-        }
-    }
-    all
 }
 
 fn failed(what: &str, path: &Path, error: &std::io::Error) -> TargetError {
@@ -142,24 +115,6 @@ mod tests {
             attributes: 0,
             attribute_bytes: 0,
             mode: CHMOD_MODE,
-        }
-    }
-
-    #[test]
-    fn a_lane_has_the_directories_of_all_its_files() {
-        let tops = vec!["/a".to_owned(), "b".to_owned()];
-        for hashed in [false, true] {
-            let tree =
-                FileTree { files_per_directory: 3, hashed, directories: tops.clone(), ..FileTree::default() };
-            let files = files(tree, 40);
-            let made = directories(&files, 2);
-            for file in 1..=40 {
-                for role in [TreeRole::File, TreeRole::Renamed, TreeRole::Symlink, TreeRole::Directory] {
-                    let path = files.tree.path(TreeFile { role, host: 0, worker: 2, file }, 40);
-                    let (directory, _) = path.rsplit_once('/').unwrap();
-                    assert!(made.contains(directory), "{path} has no directory");
-                }
-            }
         }
     }
 

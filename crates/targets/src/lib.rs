@@ -34,9 +34,11 @@ mod nfs;
 mod nfs_by_name;
 mod nfs_check;
 mod nfs_job;
+mod nfs_pass;
 mod nfs_place;
 mod null;
 mod options;
+mod pass_tree;
 mod paths;
 mod place;
 mod protocol;
@@ -63,6 +65,7 @@ use std::time::Duration;
 
 use drivers::DriverError;
 use experiment::{Target, TargetKind, TargetOptions, TargetUrl, Workload};
+use metrics::OpKind;
 use provision::{ProvisionError, Run, RunId};
 use serde::{Deserialize, Serialize};
 
@@ -214,6 +217,13 @@ pub fn key_of(target: &Target, secrets: &dyn Secrets) -> Option<AccessKey> {
     protocol.key(target, &options, secrets)
 }
 
+/// The first operation of a pass that a kind of targets does not have. Experiment files are checked when they are read; command
+/// lines of smallfile become passes without that.
+fn lacking_op(kind: &TargetKind, workload: &Workload) -> Option<OpKind> {
+    let pass = workload.pass()?;
+    pass.steps.iter().map(|step| step.op()).find(|op| !kind.ops.contains(op))
+}
+
 /// Opens a target for a workload. Resolves names and reads key files; creates nothing, and contacts nothing yet unless
 /// the sizes of files that the user named determine the data set.
 ///
@@ -226,7 +236,13 @@ pub fn open(
 ) -> Result<Box<dyn OpenTarget>, TargetError> {
     let (protocol, url, options) = parts(target)?;
     if workload.pass().is_some() && !protocol.kind().passes {
-        let text = format!("target {}: there are no directories for a pass; use a file target", target.name);
+        let text =
+            format!("target {}: there are no directories for a pass; use a file or nfs target", target.name);
+        return Err(TargetError::Input(text));
+    }
+    if let Some(lacking) = lacking_op(protocol.kind(), workload) {
+        let text =
+            format!("target {}: a {} target has no operation {lacking}", target.name, protocol.kind().scheme);
         return Err(TargetError::Input(text));
     }
     protocol.open(&OpenRequest { target, url: &url, options: &options, workload, context })

@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use drivers::nfs::{ExportFiles, Lookup, NfsAddress, NfsConfig, NfsDriver, NfsVersion};
+use drivers::nfs::{ExportFiles, ExportNames, Lookup, NfsAddress, NfsConfig, NfsDriver, NfsVersion};
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Choice, Flag, Text};
 use experiment::{
-    CalibratedOp, Cell, Job, NeededValue, OpNeed, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm,
-    Workload,
+    CalibratedOp, Cell, Job, NeededValue, OpNeed, OptionHelp, Pass, TargetKind, TargetUrl, Transport,
+    UrlForm, Workload,
 };
 use metrics::OpKind::{
     self, Access, Append, Chmod, Close, Commit, Create, Link, List, Mkdir, Open, Overwrite, Read, ReadFile,
@@ -24,6 +24,7 @@ use super::complete::item_number;
 use super::engines::{self, JobEngines};
 use super::hosts::{address, host_and_port};
 use super::nfs_check;
+use super::nfs_pass;
 use super::nfs_place::{self, NfsPlace};
 use super::options::{
     ADDRESSES, AT_LEAST_ONE, DEPTH, DIRECTORIES, DIRECTORY, LAYOUT, NUMBER, PAIRING, PORT, SOURCE,
@@ -98,6 +99,7 @@ pub(super) static KIND: TargetKind = TargetKind {
     remote: true,
     own_place: true,
     user_files: true,
+    passes: true,
     sink_discard: true,
     late_layout: true,
     op_needs: &[needs_version_4_1(Open), needs_version_4_1(Close)],
@@ -253,19 +255,21 @@ fn version(name: Option<&str>) -> NfsVersion {
     if name == Some("4.1") { NfsVersion::V4_1 } else { NfsVersion::V3 }
 }
 
-/// The files that the user named, for a job or a mix.
+/// The files at paths of the user's, for a job, a mix or a pass.
 fn named_files(workload: &Workload) -> Option<ExportFiles> {
+    if let Some(pass) = workload.pass() {
+        return Some(nfs_pass::files(pass));
+    }
     if let Some(job) = workload.stream() {
         return Some(ExportFiles {
-            job: job.name.clone(),
-            names: job.files.names.clone(),
+            names: ExportNames::Files { job: job.name.clone(), names: job.files.names.clone() },
             first_number: job.first_number,
             files: job.files.per_worker(),
         });
     }
     let names = workload.user_files()?.names.clone();
     let files = u32::try_from(workload.files()).unwrap_or(u32::MAX);
-    Some(ExportFiles { job: String::new(), names, first_number: 0, files })
+    Some(ExportFiles { names: ExportNames::Files { job: String::new(), names }, first_number: 0, files })
 }
 
 /// Default user id of the calls: for jobs that of this process, as in libnfs; else root.
@@ -470,6 +474,14 @@ impl OpenTarget for NfsTarget {
     fn interface(&self) -> Result<String, paths::InterfaceError> {
         let config = self.driver.config();
         paths::interface(&config.paths, config.server)
+    }
+
+    fn lay_out_pass(&self, pass: &Pass, lanes: u32) -> Result<(), TargetError> {
+        self.make_directories(pass, lanes)
+    }
+
+    fn finish_pass(&self, pass: &Pass, lanes: u32) -> Result<(), TargetError> {
+        self.remove_directories(pass, lanes)
     }
 
     fn lay_out_job(&self, job: &Job, cell: &Cell) -> Result<LaidOut, TargetError> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use drivers::VisitEntry;
-use drivers::nfs::{ExportFiles, NamedPath, NfsConfig, NfsDriver, PathState};
+use drivers::nfs::{ExportFiles, ExportNames, NamedPath, NfsConfig, NfsDriver, PathState};
 use experiment::{ExistingTree, Workload};
 use metrics::ErrorKind;
 
@@ -24,8 +24,7 @@ impl NfsTarget {
         let entries = TreeEntries::of(tree, workload, walk)?;
         let config = self.driver.config().clone();
         let named = ExportFiles {
-            job: String::new(),
-            names: entries.names(),
+            names: ExportNames::Files { job: String::new(), names: entries.names() },
             first_number: 0,
             files: u32::try_from(entries.entries()).unwrap_or(u32::MAX).min(MOST_HANDLES),
         };

@@ -26,7 +26,7 @@ use crate::stdout;
 /// Exit code: 0 every thread finished, 1 a thread failed or data differed from what was written, 2 wrong usage (nothing was
 /// touched), 129, 130 or 143 interrupted.
 #[derive(Args, Debug)]
-#[command(after_help = HELP, override_usage = "manometer smallfile --operation NAME --top DIRECTORY [--PARAMETER VALUE]...")]
+#[command(after_help = HELP, override_usage = "manometer smallfile --operation NAME --top DIRECTORY|URL [--PARAMETER VALUE]...")]
 pub struct SmallfileArguments {
     /// Pairs of --name and value, as below; flags are Y or N
     #[arg(value_name = "PARAMETER", allow_hyphen_values = true, trailing_var_arg = true)]
@@ -45,8 +45,8 @@ What to do:
                         parameters from a file, `name: value` each; the command line wins
 
 Files:
-  --top DIRECTORIES     where the files are; several, with commas, are used in turn
-                        [default: /var/tmp/smf]
+  --top DIRECTORIES     where the files are; several, with commas, are used in turn; or an NFS export without mounting
+                        it: nfs://host/export [default: /var/tmp/smf]
   --file-size KIB       size of each file [default: 64]
   --file-size-distribution exponential
                         random sizes with this mean, at most eight times as large
@@ -75,7 +75,8 @@ Results:
 Examples:
   manometer smallfile --operation create --threads 8 --file-size 1024 --files 2048 --top /mnt/gfs/smf
   manometer smallfile --operation read --threads 8 --file-size 1024 --files 2048 --top /mnt/gfs/smf
-  manometer smallfile --operation cleanup --threads 8 --files 2048 --top /mnt/gfs/smf";
+  manometer smallfile --operation cleanup --threads 8 --files 2048 --top /mnt/gfs/smf
+  manometer smallfile --operation create --threads 8 --files 2048 --top nfs://filer/export";
 
 /// Maximum size of a YAML file, in bytes.
 const LARGEST_FILE: u64 = 1 << 20;

@@ -75,7 +75,8 @@ pub(super) enum Expect {
 /// which is several times as large as the rest, is kept in the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
-    Getattr(()),
+    /// The file's size in bytes, if the server returns it.
+    Getattr(Option<u64>),
     /// The file's size in bytes, if the server returns it; its handle is in the slot.
     Lookup(Option<u64>),
     /// The server returned the new file's handle, which is in the slot.
@@ -193,7 +194,7 @@ macro_rules! call {
     };
 }
 
-call!(Getattr as getattr, FileHandle => ());
+call!(Getattr as getattr, FileHandle => Option<u64>);
 call!(Lookup as lookup, DirArgs<'a> => Found, |size, file| Found { file: *file, size });
 call!(Create as create, CreateArgs<'a> => Option<FileHandle>, |returned, file| returned.then_some(*file));
 call!(Remove as remove, DirArgs<'a> => ());

@@ -105,7 +105,7 @@ pub struct NfsConfig {
     pub addresses: Vec<DataAddress>,
     /// Where connections leave this machine.
     pub paths: Paths,
-    /// The files have names chosen by the user, below the export's root; `directory` is not used.
+    /// The files are at paths of the user's, below the export's root; `directory` is not used.
     pub named: Option<Arc<ExportFiles>>,
 }
 

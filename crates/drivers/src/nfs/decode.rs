@@ -59,7 +59,7 @@ pub(super) fn read_head(record: &[u8], expect: Expect, file: &mut FileHandle) ->
                 Err(failure) => Answer::Status(failure.status),
             }
         }
-        Expect::Getattr => answer::<Attributes, ()>(from, |_| Reply::Getattr(()))?,
+        Expect::Getattr => answer::<Attributes, ()>(from, |found| Reply::Getattr(Some(found.size)))?,
         Expect::Lookup => answer::<LookupOk, Option<Attributes>>(from, |ok| {
             *file = ok.file;
             Reply::Lookup(ok.attributes.map(|attributes| attributes.size))

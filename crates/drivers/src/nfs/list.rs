@@ -26,15 +26,23 @@ impl Operation<'_> {
             operation.call(Readdirplus, &arguments).await
         })
         .await
+        .map(drop)
     }
 
-    /// Names alone.
+    /// Names alone. A directory of a pass must contain as many names as the operation says.
     pub(super) async fn readdir(&mut self) -> Result<(), Fault> {
-        self.pages(Procedure::Readdir, async |operation, directory, From { cookie, verifier }| {
-            let arguments = ReaddirArgs { directory, cookie, verifier, count: LISTING_BYTES };
-            operation.call(Readdir, &arguments).await
-        })
-        .await
+        let pages =
+            self.pages(Procedure::Readdir, async |operation, directory, From { cookie, verifier }| {
+                let arguments = ReaddirArgs { directory, cookie, verifier, count: LISTING_BYTES };
+                operation.call(Readdir, &arguments).await
+            });
+        let (names, wanted) = (pages.await?, self.op.len);
+        if self.tree().is_some() && names < wanted {
+            let kind = rpc_kind(self.session.version, Procedure::Readdir);
+            let text = format!("its directory contains {names} names and not {wanted}");
+            return Err(self.fault(kind, ErrorKind::NotFound, text));
+        }
+        Ok(())
     }
 
     /// The directory to list: the lane's next leaf, or one of a tree that exists.
@@ -43,7 +51,7 @@ impl Operation<'_> {
         let lane = &session.lanes[self.op.lane as usize];
         if let Some(named) = &session.named {
             let mut path = LanePath::take(&lane.path);
-            named.write_path(self.op.object, &mut path.text);
+            named.write_listed(self.op.object, &mut path.text);
             return self.directory(&path.text).await;
         }
         let leaf = lane.leaf.get();
@@ -51,24 +59,26 @@ impl Operation<'_> {
         self.leaf(leaf).await
     }
 
+    /// Goes through the directory; returns how many names it holds.
     async fn pages(
         &mut self,
         procedure: Procedure,
         page_at: impl AsyncFn(&mut Self, FileHandle, From) -> Result<Listed, Fault>,
-    ) -> Result<(), Fault> {
+    ) -> Result<u64, Fault> {
         let start_ns = self.session.reactor.now();
         let lane = &self.session.lanes[self.op.lane as usize];
         let directory = self.listed_directory().await?;
         let mut from = From::default();
-        let mut first = true;
+        let (mut first, mut all) = (true, 0);
         loop {
             let Listed { entries, names, cookie, verifier, eof } = page_at(self, directory, from).await?;
             let first_ns = first.then(|| self.session.reactor.now() - start_ns);
             first = false;
+            all += u64::from(names);
             let kind = rpc_kind(self.session.version, procedure);
             ProcedureStats::entry(&mut lane.procedures.borrow_mut(), kind).page(names.into(), first_ns);
             if eof {
-                return Ok(());
+                return Ok(all);
             }
             // Without an entry or with the same cookie again the listing would never end.
             if entries == 0 || cookie == from.cookie {

@@ -3,7 +3,7 @@
 use wire::nfs3::{DirArgs, FileHandle, Name, Status};
 
 use super::calls::{Found, Lookup};
-use super::lane::LanePath;
+use super::lane::{LanePath, name_of};
 use super::named::{FileName, split};
 use super::operation::{Fault, Opened, Operation};
 
@@ -22,16 +22,46 @@ impl<'a> Operation<'a> {
 
     /// The directory of the operation's file, and its name there.
     pub(super) async fn place(&mut self) -> Result<(FileHandle, FileName<'a>), Fault> {
+        self.place_of(self.op.object).await
+    }
+
+    /// The directory of an object's file, and its name there.
+    pub(super) async fn place_of(&mut self, object: u64) -> Result<(FileHandle, FileName<'a>), Fault> {
         let session = self.session;
         let Some(named) = &session.named else {
-            let directory = self.directory_of(self.op.object).await?;
-            return Ok((directory, FileName::numbered(self.op.object)));
+            return Ok((self.directory_of(object).await?, FileName::Numbered(name_of(object))));
         };
         let mut path = LanePath::take(&session.lanes[self.op.lane as usize].path);
-        named.write_path(self.op.object, &mut path.text);
+        named.write_path(object, &mut path.text);
         let (parent, name) = split(&path.text);
         let at = path.text.len() - name.len();
         let directory = self.directory(parent).await?;
+        Ok((directory, FileName::Named(path, at)))
+    }
+
+    /// The directory of the operation's second file, and its name there. `first` is the place of the first one: a directory
+    /// that holds both is looked up once.
+    pub(super) async fn other_place(
+        &mut self,
+        first: &(FileHandle, FileName<'a>),
+    ) -> Result<(FileHandle, FileName<'a>), Fault> {
+        let (session, other) = (self.session, self.op.other);
+        let (Some(named), (directory, FileName::Named(first, first_at))) = (&session.named, first) else {
+            let tree = &session.leaves.tree;
+            let directory = match tree.leaf_of(self.op.object) == tree.leaf_of(other) {
+                true => first.0,
+                false => self.directory_of(other).await?,
+            };
+            return Ok((directory, FileName::Numbered(name_of(other))));
+        };
+        let mut path = LanePath::take(&session.lanes[self.op.lane as usize].other_path);
+        named.write_path(other, &mut path.text);
+        let (parent, name) = split(&path.text);
+        let at = path.text.len() - name.len();
+        let directory = match first.text[..*first_at].trim_end_matches('/') == parent {
+            true => *directory,
+            false => self.directory(parent).await?,
+        };
         Ok((directory, FileName::Named(path, at)))
     }
 

@@ -7,8 +7,11 @@ use wire::nfs3::{
 };
 
 use super::calls::{Access, Call, Link, Mkdir, Readlink, Rename, Rmdir, Setattr, Symlink};
-use super::lane::name_of;
+use super::lane::{LanePath, name_of};
+use super::named::FileName;
 use super::operation::{Fault, Operation};
+use super::session::NfsSession;
+use crate::Op;
 use crate::tree::{DirectoryTree, MAX_DEPTH, MAX_LEAF_LEN};
 
 /// What an access asks for, as a client does before it opens a file for reading and writing.
@@ -28,6 +31,18 @@ fn write_target(tree: &DirectoryTree, object: u64, buffer: &mut [u8; MAX_TARGET_
     at + 16
 }
 
+/// The text of a symbolic link at this path to the operation's second file, relative to the link's own directory.
+fn named_target<'s>(session: &'s NfsSession, op: &Op, link: &str) -> LanePath<'s> {
+    let mut path = LanePath::take(&session.lanes[op.lane as usize].other_path);
+    if let Some(named) = &session.named {
+        named.write_path(op.other, &mut path.text);
+    }
+    for _ in link.matches('/') {
+        path.text.insert_str(0, "../");
+    }
+    path
+}
+
 impl Operation<'_> {
     pub(super) async fn access(&mut self) -> Result<(), Fault> {
         let access = if self.session.may_write() { READ_AND_WRITE } else { AccessArgs::READ };
@@ -35,9 +50,10 @@ impl Operation<'_> {
         self.call(Access, &arguments).await
     }
 
-    /// Sets the permissions of new files, so that a file stays readable and writable.
+    /// Sets the permissions of new files, so that a file stays readable and writable; in a pass, those that it names.
     pub(super) async fn chmod(&mut self) -> Result<(), Fault> {
-        let attributes = SetAttributes { mode: Some(FILE_MODE), ..SetAttributes::default() };
+        let mode = self.tree().map_or(FILE_MODE, |tree| tree.mode);
+        let attributes = SetAttributes { mode: Some(mode), ..SetAttributes::default() };
         self.set_attributes(attributes).await.map(drop)
     }
 
@@ -58,13 +74,10 @@ impl Operation<'_> {
     }
 
     pub(super) async fn rename(&mut self) -> Result<(), Fault> {
-        let (from, to) = (name_of(self.op.object), name_of(self.op.other));
-        let tree = &self.session.leaves.tree;
-        let stays = tree.leaf_of(self.op.object) == tree.leaf_of(self.op.other);
-        let directory = self.directory_of(self.op.object).await?;
-        let from = DirArgs { directory, name: Name(&from) };
-        let directory = if stays { directory } else { self.directory_of(self.op.other).await? };
-        let to = DirArgs { directory, name: Name(&to) };
+        let from = self.place().await?;
+        let to = self.other_place(&from).await?;
+        let from = DirArgs { directory: from.0, name: Name(from.1.as_bytes()) };
+        let to = DirArgs { directory: to.0, name: Name(to.1.as_bytes()) };
         let known = {
             let mut handles = self.session.handles.borrow_mut();
             let known = handles.get(self.op.object);
@@ -82,19 +95,27 @@ impl Operation<'_> {
     }
 
     pub(super) async fn link(&mut self) -> Result<(), Fault> {
-        let name = name_of(self.op.other);
         let file = self.open().await?.file;
-        let directory = self.directory_of(self.op.other).await?;
-        let arguments = LinkArgs { file, link: DirArgs { directory, name: Name(&name) } };
+        let (directory, name) = self.place_of(self.op.other).await?;
+        let arguments = LinkArgs { file, link: DirArgs { directory, name: Name(name.as_bytes()) } };
         self.once(Link, &arguments, Status::EXIST).await
     }
 
     pub(super) async fn symlink(&mut self) -> Result<(), Fault> {
-        let name = name_of(self.op.object);
-        let (mut target, tree) = ([0; MAX_TARGET_LEN], &self.session.leaves.tree);
-        let len = write_target(tree, self.op.other, &mut target);
-        let place = DirArgs { directory: self.directory_of(self.op.object).await?, name: Name(&name) };
-        let target = Path(&target[..len]);
+        let (directory, name) = self.place().await?;
+        let place = DirArgs { directory, name: Name(name.as_bytes()) };
+        let (mut numbered, tree) = ([0; MAX_TARGET_LEN], &self.session.leaves.tree);
+        let named;
+        let target = match &name {
+            FileName::Numbered(_) => {
+                let len = write_target(tree, self.op.other, &mut numbered);
+                Path(&numbered[..len])
+            }
+            FileName::Named(link, _) => {
+                named = named_target(self.session, self.op, &link.text);
+                Path(named.text.as_bytes())
+            }
+        };
         let arguments = SymlinkArgs { place, attributes: SetAttributes::default(), target };
         self.once(Symlink, &arguments, Status::EXIST).await
     }
@@ -105,15 +126,15 @@ impl Operation<'_> {
     }
 
     pub(super) async fn mkdir(&mut self) -> Result<(), Fault> {
-        let name = name_of(self.op.object);
-        let place = DirArgs { directory: self.directory_of(self.op.object).await?, name: Name(&name) };
+        let (directory, name) = self.place().await?;
+        let place = DirArgs { directory, name: Name(name.as_bytes()) };
         let attributes = SetAttributes { mode: Some(DIRECTORY_MODE), ..SetAttributes::default() };
         self.once(Mkdir, &MkdirArgs { place, attributes }, Status::EXIST).await
     }
 
     pub(super) async fn rmdir(&mut self) -> Result<(), Fault> {
-        let name = name_of(self.op.object);
-        let place = DirArgs { directory: self.directory_of(self.op.object).await?, name: Name(&name) };
+        let (directory, name) = self.place().await?;
+        let place = DirArgs { directory, name: Name(name.as_bytes()) };
         self.once(Rmdir, &place, Status::NOENT).await
     }
 

@@ -37,6 +37,7 @@ mod named;
 mod named_files;
 mod opening;
 mod operation;
+mod pass;
 mod procedures;
 mod receive;
 mod remove;
@@ -52,7 +53,7 @@ mod walk;
 pub use config::{Lookup, NfsAddress, NfsConfig, NfsVersion};
 pub use look::ExportLook;
 pub use manage::ServerLimits;
-pub use named::ExportFiles;
+pub use named::{ExportFiles, ExportNames, ExportTree, export_path};
 pub use named_files::{NamedPath, PathState};
 pub use session::NfsSession;
 

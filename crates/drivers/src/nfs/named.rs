@@ -1,21 +1,46 @@
-//! Files that the user names, below the export's root, instead of numbered ones in our own directory.
+//! Files at paths of the user's, below the export's root, instead of numbered ones in our own directory.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use content::FileNames;
+use content::{FileNames, FileTree, TreeFile, TreeRole};
 use wire::nfs3::FileHandle;
 
-use super::lane::{LanePath, name_of};
+use super::lane::LanePath;
 
 /// How files are named.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExportNames {
+    /// As the files of a job or a mix, or those of a tree that exists.
+    Files {
+        /// Value of `$jobname` in their names.
+        job: String,
+        /// Their names.
+        names: FileNames,
+    },
+    /// As the files of a pass.
+    Tree(ExportTree),
+}
+
+/// The files of a pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportTree {
+    /// Where they are; its directories are below the export's root.
+    pub tree: FileTree,
+    /// Files of each of the tree's workers.
+    pub files: u32,
+    /// Maximum number of bytes of a READ or WRITE.
+    pub record_bytes: u32,
+    /// The permissions that chmod sets.
+    pub mode: u32,
+}
+
+/// Files at paths below the export's root.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportFiles {
-    /// Value of `$jobname` in their names.
-    pub job: String,
     /// Their names.
-    pub names: FileNames,
+    pub names: ExportNames,
     /// Number of the first worker.
     pub first_number: u32,
     /// Files of each worker, to size the cache of their handles: about 320 bytes for each, up to half a million.
@@ -32,13 +57,63 @@ impl ExportFiles {
 
     /// Writes the same path over the contents of `path`; allocates nothing once that is long enough.
     pub(super) fn write_path(&self, object: u64, path: &mut String) {
-        let (number, file) = FileNames::file_of(object);
-        path.clear();
-        let mut parts = Parts { path, part: 0 };
-        // Writing to a string cannot fail.
-        let _ = self.names.write_path(&self.job, number, file, &mut parts);
-        parts.end();
+        write_normal(path, |parts| match &self.names {
+            ExportNames::Files { job, names } => {
+                let (number, file) = FileNames::file_of(object);
+                names.write_path(job, number, file, parts)
+            }
+            ExportNames::Tree(of) => of.tree.write_path(TreeFile::of(object), of.files, parts),
+        });
     }
+
+    /// Writes the path of the directory that an operation on an object lists.
+    pub(super) fn write_listed(&self, object: u64, path: &mut String) {
+        match &self.names {
+            // A tree that exists: its directories are objects too.
+            ExportNames::Files { .. } => self.write_path(object, path),
+            ExportNames::Tree(of) => {
+                write_normal(path, |parts| of.tree.write_directory(TreeFile::of(object), of.files, parts));
+            }
+        }
+    }
+
+    /// The files of a pass; `None` if these are others.
+    pub(super) fn tree(&self) -> Option<&ExportTree> {
+        match &self.names {
+            ExportNames::Tree(tree) => Some(tree),
+            ExportNames::Files { .. } => None,
+        }
+    }
+
+    /// Whether the files are those of a tree that exists, which are only read.
+    pub(super) fn are_found(&self) -> bool {
+        matches!(&self.names, ExportNames::Files { names, .. } if names.are_found())
+    }
+
+    /// The object that a file's content belongs to, whatever the file's name at the time.
+    #[inline]
+    pub(super) fn content_of(&self, object: u64) -> u64 {
+        match &self.names {
+            ExportNames::Tree(_) => TreeFile { role: TreeRole::File, ..TreeFile::of(object) }.object(),
+            ExportNames::Files { .. } => object,
+        }
+    }
+}
+
+/// A path without its redundant parts, relative to the export's root.
+pub fn export_path(text: &str) -> String {
+    let mut path = String::new();
+    write_normal(&mut path, |parts| fmt::Write::write_str(parts, text));
+    path
+}
+
+/// Writes a path over the contents of `path`, without its redundant parts.
+fn write_normal(path: &mut String, write: impl FnOnce(&mut Parts<'_>) -> fmt::Result) {
+    path.clear();
+    let mut parts = Parts { path, part: 0 };
+    // Writing to a string cannot fail.
+    let _ = write(&mut parts);
+    parts.end();
 }
 
 /// Writes a path without its redundant parts: empty ones and `.`.
@@ -89,10 +164,6 @@ pub(super) enum FileName<'a> {
 }
 
 impl FileName<'_> {
-    pub(super) fn numbered(object: u64) -> Self {
-        FileName::Numbered(name_of(object))
-    }
-
     pub(super) fn as_bytes(&self) -> &[u8] {
         match self {
             FileName::Numbered(name) => name,
@@ -129,11 +200,31 @@ impl Directories {
 mod tests {
     use super::*;
 
+    fn of(names: FileNames) -> ExportFiles {
+        let names = ExportNames::Files { job: "w".to_owned(), names };
+        ExportFiles { names, first_number: 0, files: 1 }
+    }
+
+    #[test]
+    fn the_files_of_a_pass_are_in_its_tree() {
+        let tree = FileTree { directories: vec!["/a/./b".to_owned()], ..FileTree::default() };
+        let names = ExportNames::Tree(ExportTree { tree, files: 10, record_bytes: 1, mode: 0 });
+        let named = ExportFiles { names, first_number: 0, files: 10 };
+        let object = |role| TreeFile { role, host: 0, worker: 2, file: 7 }.object();
+        assert_eq!(named.path(object(TreeRole::File)), "a/b/file_srcdir/thrd_02/d_000/__02_7_");
+        assert_eq!(named.path(object(TreeRole::Renamed)), "a/b/file_dstdir/thrd_02/d_000/__02_7_");
+        let mut listed = String::new();
+        named.write_listed(object(TreeRole::File), &mut listed);
+        assert_eq!(listed, "a/b/file_srcdir/thrd_02/d_000");
+        assert_eq!(named.content_of(object(TreeRole::Temporary)), object(TreeRole::File));
+        assert_eq!(export_path("//x/./y/"), "x/y");
+    }
+
     #[test]
     fn paths_begin_at_the_root() {
         let names =
             FileNames { directories: vec!["/a/".to_owned(), "./b//c".to_owned()], ..FileNames::default() };
-        let named = ExportFiles { job: "w".to_owned(), names, first_number: 0, files: 1 };
+        let named = of(names);
         assert_eq!(named.path(0), "a/w.0.0");
         assert_eq!(named.path((1 << 32) | 5), "b/c/w.1.5");
         for (format, expected) in [
@@ -146,8 +237,7 @@ mod tests {
             ("$clientuid./x", "x"),
         ] {
             let names = FileNames { format: format.to_owned(), ..FileNames::default() };
-            let named = ExportFiles { job: "w".to_owned(), names, first_number: 0, files: 1 };
-            assert_eq!(named.path(0), expected, "{format}");
+            assert_eq!(of(names).path(0), expected, "{format}");
         }
         assert_eq!(split("b/c/w.1.5"), ("b/c", "w.1.5"));
         assert_eq!(split("w"), ("", "w"));

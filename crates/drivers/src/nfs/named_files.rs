@@ -101,6 +101,47 @@ impl NfsDriver {
         removed.map(drop)
     }
 
+    /// Makes directories and those above them, at every address. No single reply may take longer than `limit`.
+    ///
+    /// # Errors
+    /// When an export cannot be opened, or a directory cannot be made.
+    pub fn make_directories(&self, paths: &[String], limit: Duration) -> Result<(), DriverError> {
+        let made = self.each(&self.at_every_address(paths), limit, async |walk, path| {
+            walk.directory(path, true).await.map(drop)
+        });
+        made.map(drop)
+    }
+
+    /// Removes directories and those above them, as far as they are empty, up to and without their top; at every address.
+    /// Each is a path and its top. No single reply may take longer than `limit`.
+    ///
+    /// # Errors
+    /// When an export cannot be opened, or an empty directory cannot be removed.
+    pub fn remove_directories(
+        &self,
+        directories: &[(String, String)],
+        limit: Duration,
+    ) -> Result<(), DriverError> {
+        let tops: BTreeMap<&str, &str> =
+            directories.iter().map(|(path, top)| (path.as_str(), top.as_str())).collect();
+        let paths: Vec<String> = directories.iter().map(|(path, _)| path.clone()).collect();
+        let removed = self.each(&self.at_every_address(&paths), limit, async |walk, path| {
+            let mut path = path.to_owned();
+            let top = tops.get(path.as_str()).copied().unwrap_or_default();
+            while path != top && !path.is_empty() && walk.remove_directory(&path).await? {
+                path.truncate(split(&path).0.len());
+            }
+            Ok(())
+        });
+        removed.map(drop)
+    }
+
+    fn at_every_address(&self, paths: &[String]) -> Vec<NamedPath> {
+        let addresses = 0..1 + self.config().more.len() as u32;
+        let at = |worker| paths.iter().map(move |path| NamedPath { worker, path: path.clone() });
+        addresses.flat_map(at).collect()
+    }
+
     /// Applies `step` to each file, at its worker's address.
     fn each<T>(
         &self,
@@ -170,19 +211,36 @@ impl Walk {
         if path.is_empty() {
             return Ok(Some(self.root));
         }
-        if let Some(known) = self.known.get(path) {
-            return Ok(Some(*known));
-        }
-        let mut handle = self.root;
+        let (mut handle, mut end) = (self.root, 0);
         for part in path.split('/') {
-            handle = match self.find(handle, part).await? {
-                Some((found, ..)) => found,
-                None if !make => return Ok(None),
-                None => self.make_directory(handle, part, path).await?,
-            };
+            end += part.len();
+            if let Some(known) = self.known.get(&path[..end]) {
+                handle = *known;
+            } else {
+                handle = match self.find(handle, part).await? {
+                    Some((found, ..)) => found,
+                    None if !make => return Ok(None),
+                    None => self.make_directory(handle, part, path).await?,
+                };
+                self.known.insert(path[..end].to_owned(), handle);
+            }
+            end += 1;
         }
-        self.known.insert(path.to_owned(), handle);
         Ok(Some(handle))
+    }
+
+    /// Removes a directory; false if it is not empty. One that is missing is as good as removed.
+    async fn remove_directory(&mut self, path: &str) -> Result<bool, DriverError> {
+        let (parent, name) = split(path);
+        let Some(directory) = self.directory(parent, false).await? else { return Ok(true) };
+        let place = DirArgs { directory, name: Name(name.as_bytes()) };
+        self.known.remove(path);
+        match self.caller.ask::<WccData, WccData>(Procedure::Rmdir, &place).await? {
+            Ok(_) | Err(Status::NOENT) => Ok(true),
+            // Other files, or another worker's. Some servers say EXIST instead (RFC 1813, 3.3.13).
+            Err(Status::NOTEMPTY | Status::EXIST) => Ok(false),
+            Err(status) => Err(refused(&self.config, &format!("RMDIR {path}"), status)),
+        }
     }
 
     async fn make_directory(

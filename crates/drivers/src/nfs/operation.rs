@@ -44,6 +44,8 @@ pub(super) struct Operation<'a> {
     pub(super) slot: u32,
     /// The operation's deadline.
     running: Running<'a>,
+    /// Where its range begins.
+    pub(super) offset: u64,
     pub(super) done: Done,
 }
 
@@ -53,7 +55,7 @@ impl<'a> Operation<'a> {
         let (connection, slot) = session.place_of(op.lane);
         let running = session.deadlines.begin(op.lane);
         session.lanes[op.lane as usize].procedures.borrow_mut().clear();
-        Self { session, op, connection, slot, running, done: Done::default() }
+        Self { session, op, connection, slot, running, offset: op.offset, done: Done::default() }
     }
 
     /// Converts to the result that the engine expects.
@@ -67,7 +69,7 @@ impl<'a> Operation<'a> {
 
     #[cold]
     fn error(self, fault: Fault) -> OpError {
-        let Op { object, offset, len, .. } = self.op;
+        let (offset, Op { object, len, .. }) = (self.offset, self.op);
         let range = match fault.call {
             CallKind::Read | CallKind::Write => format!(" of {len} bytes at {offset}"),
             _ => String::new(),
@@ -208,7 +210,7 @@ impl<'a> Operation<'a> {
     }
 
     /// Commits a file written as a whole, if asked.
-    async fn finish_file(&mut self, file: FileHandle) -> Result<(), Fault> {
+    pub(super) async fn finish_file(&mut self, file: FileHandle) -> Result<(), Fault> {
         if self.op.durable { self.commit_file(file).await } else { Ok(()) }
     }
 
@@ -286,15 +288,19 @@ impl<'a> Operation<'a> {
 
     pub(super) async fn stat(&mut self) -> Result<(), Fault> {
         let opened = self.open().await?;
+        self.size_of(opened).await.map(drop)
+    }
+
+    /// The handle and the size of an opened file: LOOKUP returned it, or else GETATTR does.
+    pub(super) async fn size_of(&mut self, opened: Opened) -> Result<(FileHandle, Option<u64>), Fault> {
         if opened.size.is_some() {
-            return Ok(());
+            return Ok((opened.file, opened.size));
         }
         match self.call(Getattr, &opened.file).await {
-            Ok(()) => Ok(()),
-            // LOOKUP returns the attributes, or else GETATTR does.
+            Ok(size) => Ok((opened.file, size)),
             Err(fault) => {
                 let file = self.open_again(opened, fault).await?;
-                self.call(Getattr, &file).await
+                Ok((file, self.call(Getattr, &file).await?))
             }
         }
     }

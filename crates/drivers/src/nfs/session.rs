@@ -67,6 +67,8 @@ pub(super) struct Lane {
     pub(super) leaf: Cell<u32>,
     /// The path of a named file.
     pub(super) path: Cell<String>,
+    /// That of the second one, for operations on two.
+    pub(super) other_path: Cell<String>,
     /// A block that arrives by several READs and is verified as a whole.
     pub(super) block: RefCell<Vec<u8>>,
     /// What it has opened and not closed yet, with version 4.1.
@@ -162,6 +164,8 @@ impl NfsSession {
             let leaf = (first_lane + u64::from(lane)) % u64::from(config.tree.leaves());
             Lane { leaf: Cell::new(leaf as u32), ..Lane::default() }
         };
+        let tree = config.named.as_ref().and_then(|named| named.tree());
+        let record = tree.map_or(u32::MAX, |tree| tree.record_bytes.max(1));
         let renewal = session.map(|_| Renewal::start(reactor, &connections[0].connection, lease_s));
         Ok(Self {
             version: config.version,
@@ -176,8 +180,8 @@ impl NfsSession {
             named: config.named.clone(),
             directories: Directories::default(),
             leaves: Leaves::new(config.tree),
-            read_size: opened.read_size,
-            write_size: opened.write_size,
+            read_size: opened.read_size.min(record),
+            write_size: opened.write_size.min(record),
             stable: config.stable,
             deadlines,
             _watching: watching,
@@ -190,7 +194,7 @@ impl NfsSession {
 
     /// Whether the load may write its files: those of a tree that exists are only read.
     pub(super) fn may_write(&self) -> bool {
-        self.named.as_ref().is_none_or(|named| !named.names.are_found())
+        self.named.as_ref().is_none_or(|named| !named.are_found())
     }
 
     /// Uses this directory instead of ours and its tree from here on. Nothing may be in flight.
@@ -234,6 +238,7 @@ impl Session for NfsSession {
         let mut operation = Operation::new(self, op);
         let result = match op.kind {
             OpKind::Create => operation.create().await,
+            OpKind::Append if operation.tree().is_some() => operation.append_at_end().await,
             OpKind::Write | OpKind::Append => operation.write().await,
             OpKind::WriteFile => operation.write_file().await,
             OpKind::Read | OpKind::ReadFile => operation.read().await,
@@ -241,6 +246,7 @@ impl Session for NfsSession {
             OpKind::TruncateOverwrite => operation.truncate_overwrite().await,
             OpKind::Commit => operation.commit().await,
             OpKind::Stat => operation.stat().await,
+            OpKind::Remove if operation.removes_all() => operation.remove_all_of_file().await,
             OpKind::Remove => operation.remove().await,
             OpKind::List => operation.list().await,
             OpKind::Readdir => operation.readdir().await,

@@ -104,7 +104,8 @@ impl<'a> Operation<'a> {
     /// A part of the operation's range.
     #[inline]
     fn piece(&self, from: u64, len: u64) -> Piece {
-        let Op { object, offset, generation, len: block_len, .. } = *self.op;
+        let (offset, Op { object, generation, len: block_len, .. }) = (self.offset, *self.op);
+        let object = self.session.named.as_ref().map_or(object, |named| named.content_of(object));
         Piece { object, offset: offset + from, len: len as u32, generation, block_offset: offset, block_len }
     }
 

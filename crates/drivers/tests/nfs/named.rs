@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use content::FileNames;
-use drivers::nfs::{ExportFiles, NamedPath, NfsAddress, NfsConfig, NfsDriver, NfsSession, PathState};
+use drivers::nfs::{
+    ExportFiles, ExportNames, NamedPath, NfsAddress, NfsConfig, NfsDriver, NfsSession, PathState,
+};
 use drivers::{Done, Driver, OpError, Session, WorkerContext};
 use metrics::{ErrorKind, OpKind};
 use reactor::Reactor;
@@ -23,7 +25,8 @@ fn named(server: &Server, directory: &str) -> NfsConfig {
         format: "myfiles.$clientuid.$jobnum.$filenum".to_owned(),
         ..FileNames::default()
     };
-    let named = ExportFiles { job: "w".to_owned(), names, first_number: 0, files: 2 };
+    let named =
+        ExportFiles { names: ExportNames::Files { job: "w".to_owned(), names }, first_number: 0, files: 2 };
     NfsConfig { named: Some(Arc::new(named)), directory: String::new(), ..config(server) }
 }
 

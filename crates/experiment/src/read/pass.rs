@@ -46,7 +46,7 @@ pub(super) fn cell(fields: &Fields<'_>, name: &str, shared: SharedKeys) -> Optio
     }
     if !kind.passes {
         let text = format!("a {} target has no directories for a pass", kind.scheme);
-        fields.fault("pass", text, "use a file target, such as a mounted file system");
+        fields.fault("pass", text, "use a file or nfs target");
     }
     if target.option("directory").is_some() || target.option("depth").is_some() {
         let text = "directory and depth are for files of the run's own: a pass has its own tree";

@@ -204,8 +204,8 @@ fn results(from: &mut Outcomes<'_, '_>, expect: Expect, file: &mut FileHandle) -
             return Ok(Results::Payload(piece, Coming { count: data_len, eof, data_len }));
         }
         Expect::Getattr => {
-            from.next::<Fattr<'_>>(Operation::GetAttr)?;
-            Reply::Getattr(())
+            let attributes = from.next::<Fattr<'_>>(Operation::GetAttr)?;
+            Reply::Getattr(Attributes4::of(&attributes)?.size)
         }
         Expect::Lookup => {
             from.next::<()>(Operation::Lookup)?;
