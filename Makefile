@@ -37,8 +37,8 @@ test-kills: ## Kill checks and runs 1000 times at random moments and clean up af
 	tests/kills/run.sh $(or $(KILLS),1000) $(or $(SEED),1)
 
 .PHONY: test-hostile
-test-hostile: ## Measure a load of the service alone, beside other work, and beside hostile clients (ROUNDS=N; 18 minutes, on an idle machine)
-	tests/hostile/run.sh $(or $(ROUNDS),48)
+test-hostile: ## Measure a load of the service alone and beside hostile clients (ROUNDS=N; 14 minutes, on an idle machine)
+	tests/hostile/run.sh $(or $(ROUNDS),60)
 
 .PHONY: test-real
 test-real: ## Check against real servers and a real browser; installs them from Debian, Go proxy, npm, PyPI; needs root

@@ -1,8 +1,5 @@
-"""Alternates runs alone, beside other work, and beside hostile clients, and compares their figures.
-
-What is judged is hostile clients against other work that keeps the processors as busy: the clients run on the service's host,
-and what their own processor time costs a load there is not the service's doing.
-"""
+"""Alternates runs alone and beside hostile clients, and compares their figures. The clients run on the service's host, so what
+they cost a load themselves is part of it."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from itertools import permutations
 from pathlib import Path
 
 from manometer_client import Client
@@ -37,8 +33,8 @@ MIN_BODIES = 10_000
 METRICS = ("rate", "p50", "p99", "mean")
 # Fewer rounds than this say nothing about four figures.
 MIN_ROUNDS = 8
-# What is beside a run: nothing, as much work as hostile clients are that does not reach the service, or these.
-ALONE, BUSY, HOSTILE = KINDS = ("alone", "busy", "hostile")
+# What is beside a run: nothing, or hostile clients.
+ALONE, HOSTILE = KINDS = ("alone", "hostile")
 
 
 @contextmanager
@@ -61,24 +57,17 @@ def service(state: Path, data: Path) -> Iterator[tuple[Client, int, int]]:
 
 
 @contextmanager
-def program(name: str, *arguments: str) -> Iterator[list[str]]:
-    """A program of this directory beside a run; when it has been told to stop, what it said is in the list."""
-    command = [sys.executable, str(Path(__file__).with_name(name)), *arguments]
+def hostile_clients(port: int, run: str, answers: Counter[str]) -> Iterator[None]:
+    """Clients beside a run, until the end of this; what they got is added to the answers."""
+    command = [sys.executable, str(Path(__file__).with_name("clients.py")), str(port), run]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     said: list[str] = []
     try:
-        yield said
+        yield
     finally:
         said += process.communicate(timeout=60)[0].splitlines()
     if process.returncode != 0:
-        sys.exit(f"{name} failed: {'; '.join(said)}")
-
-
-@contextmanager
-def hostile_clients(port: int, run: str, answers: Counter[str]) -> Iterator[None]:
-    """Clients beside a run; what they got is added to the answers."""
-    with program("clients.py", str(port), run) as said:
-        yield
+        sys.exit(f"the clients failed: {'; '.join(said)}")
     print(f"    clients: {said[0]}", flush=True)
     for part in said[0].split("; "):
         count, _, what = part.partition(" ")
@@ -95,8 +84,7 @@ def peak_mib(pid: int) -> int:
 def measured(client: Client, port: int, experiment: str, kind: str, answers: Counter[str]) -> str:
     """A run with what is beside it."""
     run = client.post(experiment)["id"]
-    beside = {ALONE: nullcontext, BUSY: lambda: program("busy.py"), HOSTILE: lambda: hostile_clients(port, run, answers)}
-    with beside[kind]():
+    with hostile_clients(port, run, answers) if kind == HOSTILE else nullcontext():
         state = client.wait(run, timeout=300)
     if state["state"] != "finished":
         sys.exit(f"run {run} ended as {state['state']}: {state.get('reason')}")
@@ -119,7 +107,7 @@ def main(rounds: int) -> None:
     if rounds < MIN_ROUNDS:
         sys.exit(f"ROUNDS: write {MIN_ROUNDS} or more")
     directory = Path(tempfile.mkdtemp(prefix="manometer-hostile-", dir="/dev/shm"))
-    ratios: dict[tuple[str, str], Ratios] = {pair: {} for pair in ((BUSY, ALONE), (HOSTILE, ALONE), (HOSTILE, BUSY))}
+    found: Ratios = {}
     try:
         (directory / "data").mkdir()
         experiment = EXPERIMENT.format(data=directory / "data")
@@ -127,20 +115,17 @@ def main(rounds: int) -> None:
             answers: Counter[str] = Counter()
             measured(client, port, experiment, ALONE, answers)
             alone = peak_mib(pid)
-            orders = list(permutations(KINDS))
             for number in range(rounds):
                 print(f"round {number + 1} of {rounds}", flush=True)
                 # The order changes, so that a drift of the machine cancels.
-                order = orders[number % len(orders)]
+                order = KINDS if number % 2 else reversed(KINDS)
                 runs = {kind: measured(client, port, experiment, kind, answers) for kind in order}
-                for (beside, reference), found in ratios.items():
-                    for metric, ratio, width in figures(client, runs[reference], runs[beside]):
-                        found.setdefault(metric, []).append((ratio, width))
+                for metric, ratio, width in figures(client, runs[ALONE], runs[HOSTILE]):
+                    found.setdefault(metric, []).append((ratio, width))
             beside_mib = peak_mib(pid)
     finally:
         shutil.rmtree(directory)
-    codes = {pair: judge(*pair, found) for pair, found in ratios.items()}
-    code = codes[HOSTILE, BUSY]
+    code = judge(found)
     bodies = sum(count for status, count in answers.items() if status.isdigit())
     served = answers["events"] > 0 and answers["slow, ended"] > 0 and answers["huge, refused"] > 0
     print(f"\nmemory: at most {alone} MiB alone, {beside_mib} MiB beside them; {bodies} mutated bodies")
@@ -152,25 +137,28 @@ def main(rounds: int) -> None:
     sys.exit(code)
 
 
-def t_95(degrees: int) -> float:
-    """Student's t for a two-sided interval of 95 %, by the expansion of Cornish and Fisher (within 0.5 % from 7 degrees on)."""
-    z = statistics.NormalDist().inv_cdf(0.975)
-    return z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
+def interval_95(values: list[float]) -> tuple[float, float, float]:
+    """The Hodges-Lehmann estimate of the centre of paired differences, and its interval of 95 % by Wilcoxon's signed-rank
+    test with the normal approximation (Hollander, Wolfe and Chicken, "Nonparametric Statistical Methods", section 3.2 and 3.3):
+    a run that something else disturbed counts by its rank, not by its size."""
+    count = len(values)
+    walsh = sorted((values[i] + values[j]) / 2 for i in range(count) for j in range(i, count))
+    spread = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
+    cut = max(int(len(walsh) / 2 - statistics.NormalDist().inv_cdf(0.975) * spread), 0)
+    return statistics.median(walsh), walsh[cut], walsh[-1 - cut]
 
 
-def judge(beside: str, reference: str, ratios: Ratios) -> int:
+def judge(ratios: Ratios) -> int:
     """Prints what is known of each figure.
 
     Returns 0 if all stay within the interval of one run, 1 if one does not, 2 if the rounds cannot tell.
     """
-    print(f"\n{'figure':8}{f'{beside} / {reference}':>16}  {'95 % interval':18}one run's interval")
+    print(f"\n{'figure':8}{'hostile / alone':>16}  {'95 % interval':18}one run's interval")
     code = 0
     for metric in METRICS:
         found = ratios[metric]
-        logs = [math.log(ratio) for ratio, _ in found]
-        mean, error = statistics.mean(logs), statistics.stdev(logs) / math.sqrt(len(logs)) * t_95(len(logs) - 1)
-        width = statistics.mean(width for _, width in found)
-        ratio, low, high = math.exp(mean), math.exp(mean - error), math.exp(mean + error)
+        ratio, low, high = (math.exp(log) for log in interval_95([math.log(ratio) for ratio, _ in found]))
+        width = statistics.median(width for _, width in found)
         if 1 - width <= low and high <= 1 + width:
             word = "stays within it"
         elif high < 1 - width or low > 1 + width:

@@ -6,9 +6,8 @@ import asyncio
 import os
 import random
 import sys
+from collections.abc import Coroutine
 from contextlib import suppress
-
-from told import failures
 
 READERS = 200
 SLOW = 100
@@ -113,6 +112,14 @@ async def read_events(target: Target, run: str) -> None:
                     break
         writer.close()
         await asyncio.sleep(0.2)
+
+
+async def failures(*work: Coroutine[None, None, None]) -> list[str]:
+    """Does all of this at the lowest priority until the end of the input; what failed until then."""
+    os.nice(19)
+    running = [asyncio.ensure_future(one) for one in work]
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    return [str(task.exception()) for task in running if task.done() and task.exception()]
 
 
 async def main(port: int, run: str) -> None:

@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::Args;
-use exporters::{CurrentRun, GraphiteOptions, GraphitePush, HostPort, MetricsListener};
+use exporters::{
+    CurrentRun, GraphiteOptions, HostPort, MetricsListener, OtlpOptions, PushOptions, PushedRun, Pushes,
+};
 use runner::Events;
 use runner::bottleneck::own_host;
 use store::RunRecord;
@@ -14,25 +16,37 @@ use units::Span;
 use crate::exit::CommandError;
 use crate::messages::Messages;
 
-/// Time for what Graphite has not received when the run has ended.
-const FAREWELL: Duration = Duration::from_secs(5);
-
 /// Where to push measurements.
 #[derive(Args, Debug)]
-pub struct GraphiteArguments {
+pub struct PushArguments {
     /// Push measurements to this Graphite server (Carbon's plaintext protocol), in StorPerf's path scheme
     #[arg(long, value_name = "HOST[:PORT]", value_parser = GraphiteOptions::address, help_heading = "While it runs")]
     graphite: Option<HostPort>,
     /// Length of the samples that --graphite pushes, 1s or more
     #[arg(long, value_name = "DURATION", value_parser = sample, default_value = "60s", requires = "graphite", help_heading = "While it runs")]
     graphite_every: Span,
+    /// Push the current values to this OpenTelemetry collector by OTLP (HTTP, protobuf). Headers, such as a token, come
+    /// from OTEL_EXPORTER_OTLP_HEADERS, a certificate authority from OTEL_EXPORTER_OTLP_CERTIFICATE
+    #[arg(long, value_name = "URL", help_heading = "While it runs")]
+    otlp: Option<String>,
+    /// Time between two pushes by --otlp, 1s or more
+    #[arg(long, value_name = "DURATION", value_parser = sample, default_value = "10s", requires = "otlp", help_heading = "While it runs")]
+    otlp_every: Span,
 }
 
-impl GraphiteArguments {
-    /// The push, if there is one.
-    pub fn options(&self) -> Option<GraphiteOptions> {
+impl PushArguments {
+    /// The pushes, if there are any.
+    ///
+    /// # Errors
+    /// One line: what is wrong with a URL, or with the environment.
+    pub fn options(&self) -> Result<PushOptions, String> {
         let every = self.graphite_every.duration();
-        self.graphite.clone().map(|address| GraphiteOptions { address, every })
+        let graphite = self.graphite.clone().map(|address| GraphiteOptions { address, every });
+        let every = self.otlp_every.duration();
+        let otlp =
+            self.otlp.as_ref().map(|url| OtlpOptions::new(url, every, |name| std::env::var(name).ok()));
+        let otlp = otlp.transpose().map_err(|error| format!("--otlp: {error}"))?;
+        Ok(PushOptions { graphite, otlp })
     }
 }
 
@@ -43,9 +57,9 @@ pub struct LiveExportArguments {
     /// address: 127.0.0.1]
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = listen, conflicts_with_all = ["dry_run", "print_experiment"], help_heading = "While it runs")]
     metrics_listen: Option<SocketAddr>,
-    /// A push
+    /// Pushes
     #[command(flatten)]
-    graphite: GraphiteArguments,
+    pushes: PushArguments,
 }
 
 /// Reads `ADDRESS:PORT`, or a port of the loopback address.
@@ -71,7 +85,8 @@ pub struct LiveExports {
     /// The run, once it has an id.
     current: Arc<OnceLock<Arc<CurrentRun>>>,
     listener: Option<MetricsListener>,
-    graphite: Option<GraphitePush>,
+    pushes: Pushes,
+    pushed: OnceLock<Option<PushedRun>>,
 }
 
 impl LiveExports {
@@ -92,29 +107,27 @@ impl LiveExports {
         if let Some(listener) = &listener {
             messages.note(&format!("metrics at http://{}/metrics", listener.address()));
         }
-        let graphite = arguments.graphite.options().map(GraphitePush::start).transpose();
-        let graphite = graphite.map_err(|error| CommandError::Failure(format!("--graphite: {error}")))?;
-        Ok(Self { current, listener, graphite })
+        let options = arguments.pushes.options().map_err(CommandError::Usage)?;
+        let pushes = Pushes::start(options, own_host())
+            .map_err(|error| CommandError::Failure(format!("no thread could be started: {error}")))?;
+        Ok(Self { current, listener, pushes, pushed: OnceLock::new() })
     }
 
     /// Observers of the run that has this record.
     pub fn observers(&self, record: &RunRecord) -> Vec<Arc<dyn Events>> {
-        let mut observers: Vec<Arc<dyn Events>> = Vec::new();
-        if self.listener.is_some() {
-            let run = Arc::new(CurrentRun::new(&record.id, &record.plan));
-            let _ = self.current.set(Arc::clone(&run));
-            observers.push(run);
-        }
-        if let Some(graphite) = &self.graphite {
-            observers.push(Arc::new(graphite.observe(&record.id, &record.plan, &own_host())));
-        }
-        observers
+        let run = Arc::new(CurrentRun::new(&record.id, &record.plan));
+        let _ = self.current.set(Arc::clone(&run));
+        let (graphite, pushed) = self.pushes.observe(&record.plan, &run);
+        let has_readers = self.listener.is_some() || pushed.is_some();
+        let _ = self.pushed.set(pushed);
+        graphite.into_iter().chain(has_readers.then_some(run as Arc<dyn Events>)).collect()
     }
 
     /// Sends the rest, and reports what could not be sent.
     pub fn finish(self, messages: &Messages) {
-        if let Some(losses) = self.graphite.and_then(|graphite| graphite.finish(FAREWELL)) {
-            messages.warn(&losses.to_string());
+        drop(self.pushed);
+        for losses in self.pushes.finish() {
+            messages.warn(&losses);
         }
     }
 }

@@ -57,7 +57,7 @@ enum Command {
     Smallfile(smallfile::SmallfileArguments),
     Calibrate(calibrate::arguments::CalibrateArguments),
     Init(Box<init::InitArguments>),
-    Serve(serve::ServeArguments),
+    Serve(Box<serve::ServeArguments>),
     // Results.
     List(results::list::ListArguments),
     Show(results::show::ShowArguments),
@@ -105,7 +105,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => results::export::run(&arguments, &messages),
         Command::Forget(arguments) => results::forget::run(&arguments, &messages),
         Command::List(arguments) => results::list::run(&arguments, &messages),
-        Command::Serve(arguments) => serve::run(arguments, &messages),
+        Command::Serve(arguments) => serve::run(*arguments, &messages),
         Command::Show(arguments) => results::show::run(&arguments, &messages),
     })
 }

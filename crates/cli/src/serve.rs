@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use database::DatabaseServer;
+use exporters::CpuBudget;
 use provision::Trust;
 use runner::StopReason;
 use service::{
@@ -20,7 +21,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use units::Span;
 
 use crate::exit;
-use crate::exports::GraphiteArguments;
+use crate::exports::PushArguments;
 use crate::fleet::ssh_words;
 use crate::interrupt;
 use crate::messages::Messages;
@@ -76,7 +77,7 @@ pub struct ServeArguments {
     key: Option<PathBuf>,
     /// Where measurements are pushed
     #[command(flatten)]
-    graphite: GraphiteArguments,
+    pushes: PushArguments,
     /// A name of this service, besides its addresses and localhost; may be repeated
     #[arg(long = "host-name", value_name = "NAME")]
     host_names: Vec<String>,
@@ -105,6 +106,10 @@ pub struct ServeArguments {
     /// Length of a sample of StorPerf's jobs
     #[arg(long, value_name = "TIME", default_value = "60s")]
     storperf_sample: String,
+    /// Share of this host's processors that requests may use while a load runs on this host; above it they wait
+    #[arg(long, value_name = "PERCENT", default_value_t = CpuBudget::DEFAULT_PERCENT,
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    request_cpu: u32,
 }
 
 /// Bytes that are read of a file with a password.
@@ -181,7 +186,8 @@ fn serve(arguments: ServeArguments, messages: &Messages) -> Result<(), ServiceEr
         })?,
         ssh_options: ssh_words(&arguments.ssh_option).map_err(ServiceError::Usage)?,
         storperf_sample,
-        graphite: arguments.graphite.options(),
+        request_cpu_percent: arguments.request_cpu,
+        pushes: arguments.pushes.options().map_err(ServiceError::Usage)?,
         webhooks: WebhookPolicy { hosts: webhook_hosts, trust },
         clock: wall_clock(),
         notes: Arc::new(move |line| notes.note(line)),

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use array::faults::{FaultPlan, PathRule};
 use database::DatabaseServer;
+use exporters::PushOptions;
 use jiff::Timestamp;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -69,7 +70,8 @@ impl OnVirtualClock {
             program: env!("CARGO_BIN_EXE_manometer").into(),
             ssh_options: Vec::new(),
             storperf_sample: Duration::from_secs(60),
-            graphite: None,
+            request_cpu_percent: 100,
+            pushes: PushOptions::default(),
             webhooks: WebhookPolicy::default(),
             clock: Arc::new(move || Timestamp::from_second(read.load(Ordering::Relaxed)).unwrap()),
             notes: Arc::new(|_| {}),

@@ -175,7 +175,8 @@ fn whoever_learns_of_an_interval_finds_its_stage_shown() {
     let plan = experiment::parse(&SourceText { file: "shown.yaml", text }, &Settings::of(targets::kinds()));
     let shown = Arc::new(Shown::default());
     let secrets: Arc<HeldSecrets> = Arc::new(std::iter::empty().collect());
-    runner::run(plan.unwrap(), &options(directory.path()), shown.clone(), &StopToken::new(), secrets).unwrap();
+    runner::run(plan.unwrap(), &options(directory.path()), shown.clone(), &StopToken::new(), secrets)
+        .unwrap();
     let stages = shown.stages.lock().unwrap();
     assert!(stages.iter().filter(|(stage, _)| stage == "measure").count() >= 3, "{stages:?}");
     assert!(stages.iter().all(|(stage, shown)| stage == shown), "{stages:?}");

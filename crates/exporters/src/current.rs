@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use experiment::{Cell, Plan};
+use jiff::{SignedDuration, Timestamp};
 use metrics::{Interval, OpKind, OpStats, SeriesPoint};
 use runner::progress::{Limit, SharedProgress};
-use runner::{Events, RunEvent};
+use runner::{Events, RunEvent, timestamp};
 use stats::limit::Bottleneck;
 use store::{CellRecord, Validity};
 
@@ -71,6 +72,8 @@ pub(crate) struct CurrentCell {
     /// `prepare`, `measure`, `verify`.
     pub stage: String,
     trial: u32,
+    /// When its first interval began.
+    pub began: Timestamp,
     /// One point per operation of the last interval.
     pub points: Vec<SeriesPoint>,
     /// Each operation since the stage began.
@@ -148,14 +151,22 @@ fn add_stalled(
 
 impl RunState {
     /// The cell in this stage, from its beginning if it was in another one; `None` if there is no room for it.
-    fn cell(&mut self, index: u32, stage: &str, trial: u32) -> Option<&mut CurrentCell> {
+    fn cell(
+        &mut self,
+        index: u32,
+        (stage, trial): (&str, u32),
+        interval: &Interval,
+    ) -> Option<&mut CurrentCell> {
         if self.cells.len() >= MAX_CELLS && !self.cells.contains_key(&index) {
             self.left_out += 1;
             return None;
         }
         let cell = self.cells.entry(index).or_default();
         if (cell.stage.as_str(), cell.trial) != (stage, trial) {
-            *cell = CurrentCell { stage: stage.to_owned(), trial, ..CurrentCell::default() };
+            let length = SignedDuration::from_nanos(i64::try_from(interval.length_ns).unwrap_or(i64::MAX));
+            let now = timestamp::now();
+            let began = now.checked_sub(length).unwrap_or(now);
+            *cell = CurrentCell { stage: stage.to_owned(), trial, began, ..CurrentCell::default() };
         }
         Some(cell)
     }
@@ -169,7 +180,7 @@ impl RunState {
             .filter(|(cell, name, _)| (**cell, name.as_str()) != (index, host))
             .map(|(_, _, points)| points.len())
             .sum();
-        let Some(cell) = self.cell(index, stage, trial) else { return };
+        let Some(cell) = self.cell(index, (stage, trial), interval) else { return };
         let before = cell.hosts.get(host).into_iter().flatten().map(|point| point.op);
         add_stalled(&mut points, interval, before);
         match others + points.len() <= MAX_HOST_POINTS {
@@ -202,7 +213,7 @@ impl Events for CurrentRun {
             RunEvent::Interval { cell, stage, trial, interval } => {
                 let mut points = points(interval);
                 let mut state = self.lock();
-                let Some(current) = state.cell(cell, stage, trial) else { return };
+                let Some(current) = state.cell(cell, (stage, trial), interval) else { return };
                 add_stalled(&mut points, interval, current.totals.keys().copied().map(Some));
                 current.points = points;
                 for (op, stats) in interval.ops.iter().filter(|(_, stats)| !stats.is_empty()) {

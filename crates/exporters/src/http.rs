@@ -16,6 +16,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
+use crate::cpu_budget::CpuBudget;
+use crate::paced::PacedStream;
 use crate::waiting::{Answer, Connection, Waiting};
 
 /// Maximum size of a request's head.
@@ -40,10 +42,12 @@ pub struct ConnectionLimits {
     pub unread: Duration,
 }
 
-/// Accepts connections for as long as the runtime lives; `service` answers those that reached this local address.
+/// Accepts connections for as long as the runtime lives, within the budget; `service` answers those that reached this local
+/// address.
 pub async fn attend<S, B>(
     listener: TcpListener,
     limits: ConnectionLimits,
+    budget: Arc<CpuBudget>,
     tls: Option<TlsAcceptor>,
     service: impl Fn(SocketAddr) -> S + Send + 'static,
 ) where
@@ -58,6 +62,7 @@ pub async fn attend<S, B>(
     let free = Arc::new(Semaphore::new(limits.connections));
     loop {
         let Ok(permit) = Arc::clone(&free).acquire_owned().await else { return };
+        budget.solvent().await;
         let Ok((stream, peer)) = listener.accept().await else {
             // Most likely out of descriptors.
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -66,6 +71,7 @@ pub async fn attend<S, B>(
         let Ok(local) = stream.local_addr() else { continue };
         prepare(&stream, limits);
         let (tls, service) = (tls.clone(), service(local));
+        let stream = PacedStream::new(stream, Arc::clone(&budget));
         let connection = waiting.connect(peer.ip());
         tokio::spawn(async move {
             tokio::select! {
@@ -88,10 +94,10 @@ fn prepare(stream: &TcpStream, limits: ConnectionLimits) {
 /// The encrypted connection; `None` if the client does not speak TLS or does not accept the certificate.
 async fn handshake(
     tls: &TlsAcceptor,
-    mut stream: TcpStream,
-) -> Option<tokio_rustls::server::TlsStream<TcpStream>> {
+    mut stream: PacedStream,
+) -> Option<tokio_rustls::server::TlsStream<PacedStream>> {
     let mut first = [0];
-    if stream.peek(&mut first).await.ok()? == 1 && first[0] != TLS_HANDSHAKE {
+    if stream.stream().peek(&mut first).await.ok()? == 1 && first[0] != TLS_HANDSHAKE {
         let _ = stream.write_all(USE_HTTPS).await;
         let _ = stream.shutdown().await;
         return None;
@@ -101,7 +107,7 @@ async fn handshake(
 
 /// Answers the requests of a connection until it ends.
 async fn converse<S, B>(
-    stream: TcpStream,
+    stream: PacedStream,
     limits: ConnectionLimits,
     tls: Option<TlsAcceptor>,
     service: S,

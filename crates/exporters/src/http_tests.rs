@@ -48,10 +48,14 @@ async fn answer(request: Request<Incoming>) -> Result<Response<BoxBody<Bytes, In
 }
 
 async fn serve() -> SocketAddr {
+    serve_within(&CpuBudget::new(1.0)).await
+}
+
+async fn serve_within(budget: &Arc<CpuBudget>) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let limits = ConnectionLimits { connections: 100, waiting: WAITING, head: NEVER, unread: NEVER };
-    tokio::spawn(attend(listener, limits, None, |_| service_fn(answer)));
+    tokio::spawn(attend(listener, limits, Arc::clone(budget), None, |_| service_fn(answer)));
     address
 }
 
@@ -111,4 +115,48 @@ async fn slow_clients_lose_their_oldest_connections_and_readers_none() {
     }
     let mut late = send(address, ONE, b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await;
     read_to(&mut late, "done").await;
+}
+
+/// Uses this much CPU time of the calling thread.
+fn work(seconds: f64) {
+    let used = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    };
+    let begun = used();
+    while used() < begun + seconds {}
+}
+
+#[tokio::test]
+async fn requests_beside_a_load_wait_while_the_budget_is_used_up() {
+    // So little that no test is long enough to earn it.
+    let budget = CpuBudget::new(1e-9);
+    budget.pays_for_thread();
+    let within = serve_within(&budget).await;
+    let free = serve().await;
+    let request = [START, b"\r\n"].concat();
+    // Without a load, what was used does not matter.
+    work(0.01);
+    CpuBudget::count_thread();
+    read_to(&mut send(within, [127, 0, 0, 1], &request).await, "done").await;
+
+    let mut early = send(within, [127, 0, 0, 1], START).await;
+    let beside = budget.beside_load();
+    CpuBudget::count_thread();
+    work(0.01);
+    CpuBudget::count_thread();
+    early.write_all(b"\r\n").await.unwrap();
+    let mut late = send(within, [127, 0, 0, 1], &request).await;
+    // Long enough for answers to both, on the same thread.
+    for _ in 0..100 {
+        read_to(&mut send(free, [127, 0, 0, 1], &request).await, "done").await;
+    }
+    for waiting in [&mut early, &mut late] {
+        let read = waiting.try_read(&mut [0; 1]);
+        assert_eq!(read.unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    }
+    drop(beside);
+    for waiting in [&mut early, &mut late] {
+        tokio::time::timeout(HANG, read_to(waiting, "done")).await.unwrap();
+    }
 }

@@ -14,6 +14,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use prometheus_client::registry::Registry;
 use tokio::runtime::Runtime;
 
+use crate::cpu_budget::{BesideLoad, CpuBudget};
 use crate::exposition::{CONTENT_TYPE, text};
 use crate::http::{ConnectionLimits, attend};
 
@@ -38,11 +39,14 @@ pub enum ListenError {
 
 /// Serves `GET /metrics` until dropped.
 ///
+/// Scrapes take at most [`CpuBudget::DEFAULT_PERCENT`] of the processors' time from the run.
+///
 /// There is no access control: whoever reaches the address reads the metrics. On a loopback address, requests must
 /// name the host by its address or as `localhost`, so that no web page whose name points here reads them.
 pub struct MetricsListener {
     address: SocketAddr,
     runtime: Option<Runtime>,
+    _beside: BesideLoad,
 }
 
 impl MetricsListener {
@@ -55,9 +59,13 @@ impl MetricsListener {
         let listener = TcpListener::bind(address).map_err(unusable)?;
         listener.set_nonblocking(true).map_err(unusable)?;
         let bound = listener.local_addr().map_err(unusable)?;
+        let budget = CpuBudget::of_host(CpuBudget::DEFAULT_PERCENT);
+        let (beside, payer) = (budget.beside_load(), Arc::clone(&budget));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("metrics")
+            .on_thread_start(move || payer.pays_for_thread())
+            .on_thread_park(CpuBudget::count_thread)
             .enable_all()
             .build()
             .map_err(ListenError::Thread)?;
@@ -66,14 +74,14 @@ impl MetricsListener {
             tokio::net::TcpListener::from_std(listener).map_err(unusable)?
         };
         let registry = Arc::new(registry);
-        runtime.spawn(attend(listener, LIMITS, None, move |local| {
+        runtime.spawn(attend(listener, LIMITS, budget, None, move |local| {
             let registry = Arc::clone(&registry);
             service_fn(move |request| {
                 let response = answer(&request, local, &registry);
                 async move { Ok::<_, Infallible>(response) }
             })
         }));
-        Ok(Self { address: bound, runtime: Some(runtime) })
+        Ok(Self { address: bound, runtime: Some(runtime), _beside: beside })
     }
 
     /// The listening address.

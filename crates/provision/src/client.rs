@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 
 use crate::cancel::Cancel;
 use crate::error::{ArrayMessage, CallError, Failure, ProvisionError};
-use crate::http::{Address, Answer, Request, Transport, Trust};
+use crate::http::{Address, Answer, Payload, Request, Transport, Trust};
 use crate::secret::ApiSecret;
 use crate::steps::ManagementStep;
 use crate::version::{ApiVersion, Generation};
@@ -226,7 +226,7 @@ impl Client {
             method: step.http_method(),
             target,
             secrets: secrets.into_iter().collect(),
-            body: parameters.body.as_ref().map(Value::to_string),
+            body: parameters.body.as_ref().map(|body| Payload::json(body.to_string())),
         };
         let cancel = self.interruptible.then_some(&self.cancel);
         let outcome = self.runtime().block_on(self.transport.exchange(request, cancel));

@@ -54,7 +54,7 @@ pub use cleanup::{CleanupOptions, CleanupReport, Helper, cleanup, cleanup_run};
 pub use client::Management;
 pub use error::{ArrayMessage, CallError, Failure, ProvisionError, RemoveError};
 pub use forget::{Forgotten, forget};
-pub use http::{Fingerprint, JsonUrl, JsonUrlError, Trust};
+pub use http::{Fingerprint, PostUrl, PostUrlError, Trust};
 pub use journal::{
     Container, EntryId, Journal, JournalListing, ListedItem, ListedState, RecordedPlace, Run,
     removed_elsewhere, settled_on, settled_told, this_host,

@@ -9,9 +9,8 @@ use std::sync::{Arc, OnceLock};
 
 use checks::CheckError;
 use experiment::{Fleet, Plan};
-use exporters::{CurrentRun, GraphitePush};
+use exporters::{CurrentRun, Pushes};
 use provision::{ProvisionError, RunId, RunIdError};
-use runner::bottleneck::own_host;
 use runner::progress::SharedProgress;
 use runner::{Events, RunError, RunOptions, RunOutcome, StopToken};
 use store::{CalibrationError, State, StoreError};
@@ -49,7 +48,7 @@ pub(crate) struct Task {
     /// What its agents last reported.
     pub agents: Arc<LiveAgents>,
     /// Receives its measurements.
-    pub graphite: Option<Arc<GraphitePush>>,
+    pub pushes: Arc<Pushes>,
     /// A device that it may overwrite even if it holds data.
     pub overwrites: Option<PathBuf>,
 }
@@ -170,10 +169,9 @@ fn experiment(plan: Plan, task: Task, place: &Place<'_>) -> Result<RunEnd, Carry
     let _ = task.current.set(Arc::clone(&current));
     let names = plan.fleet.as_ref().and_then(Fleet::host_names).unwrap_or_default();
     let observer = Observer::new(task.log, task.progress).with_hosts(names);
+    let (graphite, _pushed) = task.pushes.observe(&plan, &current);
     let mut observers: Vec<Arc<dyn Events>> = vec![Arc::new(observer), current, task.agents];
-    if let Some(graphite) = &task.graphite {
-        observers.push(Arc::new(graphite.observe(&task.id, &plan, &own_host())));
-    }
+    observers.extend(graphite);
     // What is stored of it comes from an earlier attempt.
     let begun = match results.run(&task.id)? {
         Some(_) => runner::resume(&task.id, None, &options, &observers)?,

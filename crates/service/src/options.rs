@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use database::DatabaseServer;
-use exporters::{GraphiteOptions, GraphitePush};
+use exporters::{CpuBudget, PushOptions, Pushes};
 
 use crate::schedules::{Clock, WebhookPolicy};
 use crate::token::TokenDigest;
@@ -36,8 +36,10 @@ pub struct ServeOptions {
     pub ssh_options: Vec<String>,
     /// Length of a sample of `StorPerf`'s jobs: a minute there.
     pub storperf_sample: Duration,
+    /// What requests may use of the processors while a load runs on this host, in percent of all of them.
+    pub request_cpu_percent: u32,
     /// Where the measurements of all runs are pushed.
-    pub graphite: Option<GraphiteOptions>,
+    pub pushes: PushOptions,
     /// Where schedules may send webhooks.
     pub webhooks: WebhookPolicy,
     /// The clock that schedules follow.
@@ -70,7 +72,8 @@ pub(crate) struct QueueSettings {
     pub program: PathBuf,
     pub ssh_options: Vec<String>,
     pub storperf_sample: Duration,
-    pub graphite: Option<Arc<GraphitePush>>,
+    pub pushes: Arc<Pushes>,
+    pub budget: Arc<CpuBudget>,
     pub notes: Notes,
 }
 

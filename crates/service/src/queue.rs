@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use database::DatabaseError;
-use exporters::{CurrentRun, GraphitePush};
+use exporters::{BesideLoad, CpuBudget, CurrentRun, Pushes};
 use provision::{Journal, ProvisionError, RunId};
 use runner::progress::SharedProgress;
 use runner::timestamp::now;
@@ -27,6 +27,7 @@ use crate::event_log::EventLog;
 use crate::message_log::MessageLog;
 use crate::new_work::{NewWork, RunSecrets};
 use crate::options::{QueueSettings, RequestPolicy};
+use crate::policy::THIS_HOST;
 use crate::problem::Problem;
 use crate::schedules::Bell;
 use crate::server_id::{ServerIdError, server_id};
@@ -59,8 +60,10 @@ pub(crate) struct RunQueue {
     groups: Mutex<GroupBook>,
     results: StoredResults,
     journal: Journal,
-    /// Receives the measurements of all runs.
-    graphite: Option<Arc<GraphitePush>>,
+    /// Receive the measurements of all runs.
+    pushes: Arc<Pushes>,
+    /// What requests may use while a run loads this host.
+    budget: Arc<CpuBudget>,
     database: Mutex<Database>,
     shared: Mutex<Shared>,
     /// A run has ended.
@@ -113,6 +116,8 @@ struct Running {
     /// Absent until it begins.
     progress: Arc<OnceLock<Arc<SharedProgress>>>,
     agents: Arc<LiveAgents>,
+    /// Present if the run loads this host.
+    _beside: Option<BesideLoad>,
 }
 
 /// Why a queue cannot be opened.
@@ -180,7 +185,8 @@ impl RunQueue {
             results: StoredResults::new(directory, server),
             journal: Journal::open(&directory.join(carry_out::JOURNAL))?,
             groups: Mutex::default(),
-            graphite: settings.graphite,
+            pushes: settings.pushes,
+            budget: settings.budget,
             database: Mutex::new(database),
             shared: Mutex::default(),
             ended: Condvar::new(),
@@ -401,7 +407,9 @@ impl RunQueue {
         let current = Arc::new(OnceLock::new());
         let progress = Arc::new(OnceLock::new());
         let agents = Arc::new(LiveAgents::default());
+        let here = hosts.iter().any(|host| host == THIS_HOST);
         let running = Running {
+            _beside: here.then(|| self.budget.beside_load()),
             hosts,
             stop: stop.clone(),
             current: Arc::clone(&current),
@@ -410,10 +418,10 @@ impl RunQueue {
         };
         shared.running.insert(id.clone(), running);
         let overwrites = storperf.as_ref().and_then(StorperfJob::overwrites).map(PathBuf::from);
-        let graphite = self.graphite.clone();
+        let pushes = Arc::clone(&self.pushes);
         let own = id.clone();
         let task =
-            Task { id: own, kind, text, secrets, stop, log, current, progress, agents, graphite, overwrites };
+            Task { id: own, kind, text, secrets, stop, log, current, progress, agents, pushes, overwrites };
         let (queue, own) = (Arc::clone(self), id.clone());
         let started = self.threads.start(format!("run-{id}"), move || {
             let place = Place {

@@ -1,11 +1,12 @@
 //! Serves the API's connections: a bounded number of them, with deadlines.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
-use exporters::ConnectionLimits;
+use exporters::{ConnectionLimits, CpuBudget};
 use hyper::body::Incoming;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::service::TowerToHyperService;
@@ -22,8 +23,13 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     unread: Duration::from_secs(60),
 };
 
-/// Accepts connections for as long as the runtime lives.
-pub(crate) async fn attend(listener: TcpListener, router: Router, tls: Option<TlsAcceptor>) {
+/// Accepts connections for as long as the runtime lives, within the budget.
+pub(crate) async fn attend(
+    listener: TcpListener,
+    router: Router,
+    budget: Arc<CpuBudget>,
+    tls: Option<TlsAcceptor>,
+) {
     let service = move |local| {
         let router = router.clone();
         service_fn(move |mut request: Request<Incoming>| {
@@ -31,5 +37,5 @@ pub(crate) async fn attend(listener: TcpListener, router: Router, tls: Option<Tl
             TowerToHyperService::new(router.clone()).call(request.map(Body::new))
         })
     };
-    exporters::attend(listener, LIMITS, tls, service).await;
+    exporters::attend(listener, LIMITS, budget, tls, service).await;
 }

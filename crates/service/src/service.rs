@@ -7,8 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use exporters::GraphitePush;
+use exporters::{CpuBudget, Pushes};
 use runner::StopReason;
+use runner::bottleneck::own_host;
 use rustix::fs::{FlockOperation, flock};
 use tokio::runtime::Runtime;
 
@@ -27,8 +28,6 @@ const THREADS: usize = 2;
 const READERS: usize = 8;
 /// Time for responses under way when the service ends.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// Time for what Graphite has not received when the runs have ended.
-const GRAPHITE_FAREWELL: Duration = Duration::from_secs(5);
 
 /// A running service. Dropping it ends its connections; [`Service::close`] and [`Service::wait`] end its runs first.
 pub struct Service {
@@ -36,7 +35,7 @@ pub struct Service {
     fingerprint: Option<String>,
     queue: Arc<RunQueue>,
     schedules: Arc<Schedules>,
-    graphite: Option<Arc<GraphitePush>>,
+    pushes: Arc<Pushes>,
     notes: Notes,
     runtime: Option<Runtime>,
     /// Held so that no other service uses the directory.
@@ -71,11 +70,17 @@ impl Service {
                 options.listen
             ))
         })?;
+        let budget = CpuBudget::of_host(options.request_cpu_percent);
+        let payer = Arc::clone(&budget);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .max_blocking_threads(READERS)
             .thread_name("service")
-            .on_thread_start(yield_to_runs)
+            .on_thread_start(move || {
+                yield_to_runs();
+                payer.pays_for_thread();
+            })
+            .on_thread_park(CpuBudget::count_thread)
             .enable_all()
             .build()
             .map_err(|error| ServiceError::Failure(format!("no threads could be started: {error}")))?;
@@ -84,10 +89,10 @@ impl Service {
             tokio::net::TcpListener::from_std(listener)
                 .map_err(|error| ServiceError::Failure(error.to_string()))?
         };
-        let graphite = options.graphite.map(GraphitePush::start).transpose();
-        let graphite = graphite
-            .map_err(|error| ServiceError::Failure(format!("no thread could be started: {error}")))?
-            .map(Arc::new);
+        let pushes = Pushes::start(options.pushes, own_host());
+        let pushes =
+            pushes.map_err(|error| ServiceError::Failure(format!("no thread could be started: {error}")))?;
+        let pushes = Arc::new(pushes);
         let notes = Arc::clone(&options.notes);
         let settings = QueueSettings {
             database: options.database,
@@ -95,7 +100,8 @@ impl Service {
             program: options.program,
             ssh_options: options.ssh_options,
             storperf_sample: options.storperf_sample,
-            graphite: graphite.clone(),
+            pushes: Arc::clone(&pushes),
+            budget: Arc::clone(&budget),
             notes: options.notes,
         };
         let queue =
@@ -107,13 +113,13 @@ impl Service {
         let router = api::router(Arc::clone(&queue), Arc::clone(&schedules), Arc::new(access));
         let acceptor = tls.as_ref().map(|identity| identity.acceptor.clone());
         let fingerprint = tls.as_ref().map(|identity| identity.fingerprint.clone());
-        runtime.spawn(server::attend(listener, router, acceptor));
+        runtime.spawn(server::attend(listener, router, budget, acceptor));
         if let Some(identity) = tls {
             runtime.spawn(identity.renew());
         }
         queue.start_ready();
         let runtime = Some(runtime);
-        Ok(Self { address, fingerprint, queue, schedules, graphite, notes, runtime, _lock: lock })
+        Ok(Self { address, fingerprint, queue, schedules, pushes, notes, runtime, _lock: lock })
     }
 
     /// The listening address.
@@ -136,8 +142,8 @@ impl Service {
     /// Waits until no run is under way and their measurements are exported, and reports what was not.
     pub fn wait(&self) {
         self.queue.wait();
-        if let Some(losses) = self.graphite.as_ref().and_then(|graphite| graphite.finish(GRAPHITE_FAREWELL)) {
-            (self.notes)(&losses.to_string());
+        for losses in self.pushes.finish() {
+            (self.notes)(&losses);
         }
     }
 }

@@ -1,4 +1,5 @@
-"""What leaves a run while it lasts: Graphite renders the two graph targets of StorPerf's guide, Prometheus answers for p99."""
+"""What leaves a run while it lasts: Graphite renders the two graph targets of StorPerf's guide, Prometheus answers for p99, and a
+collector understands what is pushed by OTLP."""
 
 from __future__ import annotations
 
@@ -7,13 +8,17 @@ import io
 import json
 import re
 import signal
+import threading
 import urllib.parse
 import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from .file_checks import started
 from .lab import Lab
@@ -207,4 +212,86 @@ def scraped(lab: Lab, report: Report) -> None:
         report.equal("code", going.finish().code, 130)
 
 
-SCENARIOS: dict[str, Scenario] = {"metrics graphite": graphite, "metrics prometheus": scraped}
+class Collector:
+    """A collector that reads pushes with the classes that OpenTelemetry generates for Python."""
+
+    def __init__(self) -> None:
+        self.pushes: list[ExportMetricsServiceRequest] = []
+        self.tokens: set[str | None] = set()
+        collector = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:  # noqa: N802, the name that http.server looks for.
+                body = self.rfile.read(int(self.headers["content-length"]))
+                known = self.path == "/v1/metrics" and self.headers["content-type"] == "application/x-protobuf"
+                collector.tokens.add(self.headers["authorization"])
+                collector.pushes.append(ExportMetricsServiceRequest.FromString(body))
+                self.send_response(200 if known else 404)
+                self.send_header("content-type", "application/x-protobuf")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """Says nothing."""
+
+        self.server = ThreadingHTTPServer((LOCAL, 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        """The endpoint without a path."""
+        return f"http://{LOCAL}:{self.server.server_port}"
+
+    def points(self, name: str, **labels: str) -> list[list[Any]]:
+        """The data points of a metric with these labels, for each push that has any."""
+        found = []
+        for push in self.pushes:
+            metrics = push.resource_metrics[0].scope_metrics[0].metrics
+            kept = []
+            for metric in (metric for metric in metrics if metric.name == f"manometer_{name}"):
+                for point in getattr(metric, str(metric.WhichOneof("data"))).data_points:
+                    have = {one.key: one.value.string_value for one in point.attributes}
+                    if all(have.get(key) == value for key, value in labels.items()):
+                        kept.append(point)
+            found += [kept] if kept else []
+        return found
+
+
+def pushed(lab: Lab, report: Report) -> None:
+    """OpenTelemetry's own classes read what is pushed, and it is what the run measured."""
+    with started(lab) as (directory, manometer):
+        collector = Collector()
+        try:
+            file = directory / "metrics.yaml"
+            file.write_text(EXPERIMENT.format(seconds=SECONDS))
+            manometer.env["OTEL_EXPORTER_OTLP_HEADERS"] = "authorization=Bearer%20canary"
+            flags = (f"--results={directory / 'results.sqlite'}", f"--otlp={collector.url}", "--otlp-every=1s")
+            outcome = manometer.start("run", str(file), *flags, "--output=json").finish()
+            report.equal("code", outcome.code, 0) or print(outcome.stderr)
+            report.check("the token is not shown", "canary" not in outcome.stdout + outcome.stderr, outcome.stderr)
+            report.equal("each push has it", collector.tokens, {"Bearer canary"})
+            report.check("a push a second", len(collector.pushes) >= SECONDS - 1, len(collector.pushes))
+            (cell,) = outcome.document["cells"]
+            wanted = {op["op"]: op for op in cell["result"]["ops"]}
+            for op in ("read", "write"):
+                moved = [one[0].as_int for one in collector.points("payload_bytes", stage="measure", operation=op)]
+                most = wanted[op]["ok"] * 4096
+                report.check(f"{op}: bytes only grow, to those of the result", moved == sorted(moved), moved)
+                report.check(f"{op}: to nearly all of them", most / 2 < moved[-1] <= most, (moved[-1], most))
+                times = collector.points("response_time_seconds", stage="measure", operation=op)[-1][0]
+                report.equal(f"{op}: as many response times", times.count * 4096, moved[-1])
+                report.equal(f"{op}: in buckets", sum(times.bucket_counts), times.count)
+            hosts = collector.points("host_operations_per_second", stage="measure", operation="read")
+            report.equal("hosts", len(hosts[-1]), 2)
+            verdicts = collector.points("cell_verdict")
+            report.check("the last push has the verdict", len(verdicts) >= 1 and verdicts[-1][0].as_double >= 0, verdicts)
+            resource = {one.key: one.value.string_value for one in collector.pushes[0].resource_metrics[0].resource.attributes}
+            report.equal("service", resource["service.name"], "manometer")
+        finally:
+            collector.server.shutdown()
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "metrics graphite": graphite,
+    "metrics prometheus": scraped,
+    "metrics otlp": pushed,
+}

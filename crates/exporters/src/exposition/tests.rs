@@ -7,9 +7,10 @@ use metrics::OpKind;
 use runner::test_support::interval;
 use runner::{Events, RunEvent};
 use serde_json::json;
-use stats::limit::{Bound, Cause, Confidence};
+use stats::limit::{Bottleneck, Bound, Cause, Confidence};
 use store::{CellRecord, CellResult, State};
 
+use super::families::QUANTILES;
 use super::*;
 use crate::current::{MAX_CELLS, MAX_ENDED, MAX_HOST_POINTS};
 

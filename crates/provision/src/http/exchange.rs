@@ -36,8 +36,20 @@ pub(crate) struct Request {
     pub target: String,
     /// Headers that carry secrets; never printed.
     pub secrets: Vec<(HeaderName, HeaderValue)>,
-    /// JSON.
-    pub body: Option<String>,
+    pub body: Option<Payload>,
+}
+
+/// The body of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Payload {
+    pub content_type: &'static str,
+    pub bytes: Bytes,
+}
+
+impl Payload {
+    pub(crate) fn json(text: String) -> Self {
+        Self { content_type: "application/json", bytes: text.into() }
+    }
 }
 
 /// A complete response.
@@ -125,18 +137,19 @@ impl Transport {
         };
         let target: Uri = request.target.parse().map_err(|error| unsendable(&error))?;
         let host = HeaderValue::from_str(&self.address.authority()).map_err(|error| unsendable(&error))?;
-        let mut message =
-            hyper::Request::new(Full::new(Bytes::from(request.body.clone().unwrap_or_default())));
+        let body = request.body.as_ref().map(|payload| payload.bytes.clone()).unwrap_or_default();
+        let mut message = hyper::Request::new(Full::new(body));
         *message.method_mut() = request.method;
         *message.uri_mut() = target;
         let headers = message.headers_mut();
         headers.insert(HOST, host);
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let kind = request.body.as_ref().map_or("application/json", |payload| payload.content_type);
+        headers.insert(ACCEPT, HeaderValue::from_static(kind));
         headers
             .insert(USER_AGENT, HeaderValue::from_static(concat!("manometer/", env!("CARGO_PKG_VERSION"))));
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
         if request.body.is_some() {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         }
         headers.extend(request.secrets.into_iter().map(|(name, mut value)| {
             value.set_sensitive(true);

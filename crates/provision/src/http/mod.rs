@@ -2,10 +2,10 @@
 
 mod address;
 mod exchange;
-mod json_url;
+mod post_url;
 mod tls;
 
 pub(crate) use address::Address;
-pub(crate) use exchange::{Answer, Request, Transport};
-pub use json_url::{JsonUrl, JsonUrlError};
+pub(crate) use exchange::{Answer, Payload, Request, Transport};
+pub use post_url::{PostUrl, PostUrlError};
 pub use tls::{Fingerprint, Trust};

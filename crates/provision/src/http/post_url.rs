@@ -1,19 +1,20 @@
-//! A URL that takes JSON by POST, outside any management API: one exchange with a deadline, no redirects.
+//! A URL that takes documents by POST, outside any management API: one exchange with a deadline, no redirects.
 
 use std::fmt;
 use std::time::Duration;
 
-use hyper::header::{AUTHORIZATION, HeaderValue};
+use bytes::Bytes;
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use hyper::{Method, Uri};
 
 use super::address::Address;
-use super::exchange::{Request, Transport};
+use super::exchange::{Payload, Request, Transport};
 use super::tls::Trust;
 use crate::error::Failure;
 
 /// An `http` or `https` URL. Its path and query may be secret: they are never printed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct JsonUrl {
+pub struct PostUrl {
     address: Address,
     target: String,
 }
@@ -21,34 +22,34 @@ pub struct JsonUrl {
 /// A text that is no such URL; does not repeat it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; next: write https://HOST/PATH")]
-pub struct JsonUrlError(&'static str);
+pub struct PostUrlError(&'static str);
 
-impl JsonUrl {
+impl PostUrl {
     /// Parses a URL.
     ///
     /// # Errors
     /// It has another scheme, names a user, or is malformed.
-    pub fn parse(text: &str) -> Result<Self, JsonUrlError> {
-        let (scheme, rest) = text.split_once("://").ok_or(JsonUrlError("the URL has no scheme"))?;
+    pub fn parse(text: &str) -> Result<Self, PostUrlError> {
+        let (scheme, rest) = text.split_once("://").ok_or(PostUrlError("the URL has no scheme"))?;
         if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
-            return Err(JsonUrlError("the scheme is neither https nor http"));
+            return Err(PostUrlError("the scheme is neither https nor http"));
         }
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, target) = rest.split_at(end);
         if authority.contains('@') {
-            return Err(JsonUrlError("a URL with a user or password is not supported"));
+            return Err(PostUrlError("a URL with a user or password is not supported"));
         }
         if target.contains('#') {
-            return Err(JsonUrlError("a URL with a fragment is not supported"));
+            return Err(PostUrlError("a URL with a fragment is not supported"));
         }
         let address = Address::parse(&format!("{scheme}://{authority}"));
-        let address = address.map_err(|_| JsonUrlError("the URL's host or port is malformed"))?;
+        let address = address.map_err(|_| PostUrlError("the URL's host or port is malformed"))?;
         let target = match target.starts_with('/') {
             true => target.to_owned(),
             false => format!("/{target}"),
         };
         if target.parse::<Uri>().is_err() {
-            return Err(JsonUrlError("the URL's path is malformed"));
+            return Err(PostUrlError("the URL's path is malformed"));
         }
         Ok(Self { address, target })
     }
@@ -73,6 +74,16 @@ impl JsonUrl {
         format!("{}{}", self.address, self.target)
     }
 
+    /// Whether a path follows the host.
+    pub fn has_path(&self) -> bool {
+        self.target != "/"
+    }
+
+    /// The same host with this path, from / on.
+    pub fn with_path(self, path: &str) -> Self {
+        Self { target: path.to_owned(), ..self }
+    }
+
     /// Sends JSON, with a bearer token if given; returns the status of the response. Redirects are not followed.
     ///
     /// # Errors
@@ -84,31 +95,55 @@ impl JsonUrl {
         trust: &Trust,
         deadline: Duration,
     ) -> Result<u16, Failure> {
-        let transport = Transport::new(self.address.clone(), trust, deadline)
-            .map_err(|error| Failure::Tls { cause: error.to_string(), fingerprint: None })?;
         let bearer = bearer.map(|token| HeaderValue::from_str(&format!("Bearer {token}"))).transpose();
         let bearer =
             bearer.map_err(|_| Failure::Connect("the token cannot be sent in a header".to_owned()))?;
-        let request = Request {
-            method: Method::POST,
-            target: self.target.clone(),
-            secrets: bearer.map(|value| (AUTHORIZATION, value)).into_iter().collect(),
-            body: Some(body),
-        };
-        Ok(transport.exchange(request, None).await?.status.as_u16())
+        let secrets = bearer.map(|value| (AUTHORIZATION, value)).into_iter().collect();
+        let (status, _) = self.send(Payload::json(body), secrets, trust, deadline).await?;
+        Ok(status)
+    }
+
+    /// Sends a document with these headers, whose values may be secret; returns the status and the body of the response.
+    /// Redirects are not followed.
+    ///
+    /// # Errors
+    /// There is no connection, no trustworthy certificate, or no response before the deadline.
+    pub async fn post_document(
+        &self,
+        (content_type, bytes): (&'static str, Vec<u8>),
+        headers: Vec<(HeaderName, HeaderValue)>,
+        trust: &Trust,
+        deadline: Duration,
+    ) -> Result<(u16, Bytes), Failure> {
+        self.send(Payload { content_type, bytes: bytes.into() }, headers, trust, deadline).await
+    }
+
+    async fn send(
+        &self,
+        payload: Payload,
+        secrets: Vec<(HeaderName, HeaderValue)>,
+        trust: &Trust,
+        deadline: Duration,
+    ) -> Result<(u16, Bytes), Failure> {
+        let transport = Transport::new(self.address.clone(), trust, deadline)
+            .map_err(|error| Failure::Tls { cause: error.to_string(), fingerprint: None })?;
+        let request =
+            Request { method: Method::POST, target: self.target.clone(), secrets, body: Some(payload) };
+        let answer = transport.exchange(request, None).await?;
+        Ok((answer.status.as_u16(), answer.body))
     }
 }
 
 /// The scheme, host and port only.
-impl fmt::Display for JsonUrl {
+impl fmt::Display for PostUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.address.fmt(f)
     }
 }
 
-impl fmt::Debug for JsonUrl {
+impl fmt::Debug for PostUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JsonUrl({})", self.address)
+        write!(f, "PostUrl({})", self.address)
     }
 }
 
@@ -123,10 +158,10 @@ mod tests {
             ("HTTP://127.0.0.1:8080", "http://127.0.0.1:8080", "http://127.0.0.1:8080/"),
             ("https://[fd00::1]:444?x", "https://[fd00::1]:444", "https://[fd00::1]:444/?x"),
         ] {
-            let url = JsonUrl::parse(text).unwrap();
+            let url = PostUrl::parse(text).unwrap();
             assert_eq!((url.to_string(), url.secret_text()), (shown.to_owned(), whole.to_owned()));
             assert!(!format!("{url:?}").contains('?'));
-            assert_eq!(JsonUrl::parse(whole), Ok(url));
+            assert_eq!(PostUrl::parse(whole), Ok(url));
         }
     }
 
@@ -147,7 +182,7 @@ mod tests {
             "https://host/x#secret",
             "https://host\r\nx: secret/",
         ] {
-            let error = JsonUrl::parse(text).unwrap_err().to_string();
+            let error = PostUrl::parse(text).unwrap_err().to_string();
             assert!(error.contains("next:") && !error.contains("secret"), "{text}: {error}");
         }
     }

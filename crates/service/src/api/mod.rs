@@ -38,6 +38,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
+use exporters::CpuBudget;
 use prometheus_client::registry::Registry;
 use provision::RunId;
 use tokio::sync::Semaphore;
@@ -203,7 +204,12 @@ impl<S: Send + Sync> FromRequestParts<S> for RunPath {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
-    let done = tokio::task::spawn_blocking(work).await;
+    let counted = move || {
+        let done = work();
+        CpuBudget::count_thread();
+        done
+    };
+    let done = tokio::task::spawn_blocking(counted).await;
     done.unwrap_or_else(|_| Err(Problem::internal("this request failed by a defect of the service")))
 }
 

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use provision::JsonUrl;
+use provision::PostUrl;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -99,7 +99,7 @@ fn schedule(state: &ApiState, record: ScheduleRecord, runs: u32) -> Result<Sched
     let runs = runs.into_iter().map(|run| view(&state.schedules, run)).collect::<Result<_, _>>()?;
     let next = state.schedules.upcoming(&record, NEXT_TIMES);
     let next = next.iter().map(|time| time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string());
-    let webhook = record.webhook.and_then(|url| JsonUrl::parse(&url).ok());
+    let webhook = record.webhook.and_then(|url| PostUrl::parse(&url).ok());
     Ok(ScheduleView {
         next: next.collect(),
         webhook: webhook.map(|url| url.to_string()),

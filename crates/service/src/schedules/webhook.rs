@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use provision::{JsonUrl, Trust};
+use provision::{PostUrl, Trust};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -62,7 +62,7 @@ impl FromStr for WebhookHost {
             return Err(malformed());
         }
         // The scheme only completes the URL: without a port, that of each scheme is allowed.
-        let url = JsonUrl::parse(&format!("http://{place}")).map_err(|_| malformed())?;
+        let url = PostUrl::parse(&format!("http://{place}")).map_err(|_| malformed())?;
         let has_port = place.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
         let token = file.map(|path| {
             let wrong = |why: String| WebhookHostError::Token { path: path.clone(), why };
@@ -96,13 +96,13 @@ impl fmt::Debug for WebhookHost {
 pub(crate) enum WebhookError {
     /// It is no URL.
     #[error("webhook: {0}")]
-    Url(#[from] provision::JsonUrlError),
+    Url(#[from] provision::PostUrlError),
     /// The operator did not allow the host.
     #[error(
         "webhook: {0} is not among the hosts that may receive webhooks; next: ask the operator to start the service \
          with --webhook-host HOST"
     )]
-    NotAllowed(JsonUrl),
+    NotAllowed(PostUrl),
 }
 
 impl WebhookPolicy {
@@ -110,8 +110,8 @@ impl WebhookPolicy {
     ///
     /// # Errors
     /// It is no URL, or its host is not allowed.
-    pub(crate) fn check(&self, text: &str) -> Result<(JsonUrl, Option<&str>), WebhookError> {
-        let url = JsonUrl::parse(text)?;
+    pub(crate) fn check(&self, text: &str) -> Result<(PostUrl, Option<&str>), WebhookError> {
+        let url = PostUrl::parse(text)?;
         let found = self.hosts.iter().find(|known| {
             known.host.eq_ignore_ascii_case(url.host())
                 && known.port.map_or_else(|| url.has_usual_port(), |port| port == url.port())
