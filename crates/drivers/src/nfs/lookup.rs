@@ -89,7 +89,9 @@ impl<'a> Operation<'a> {
         for part in path.split('/') {
             handle = self.find(handle, part.as_bytes()).await?.file;
         }
-        session.directories.insert(path, handle);
+        if session.walk.is_none() {
+            session.directories.insert(path, handle);
+        }
         Ok(handle)
     }
 

@@ -195,7 +195,8 @@ impl Walk {
         let found = self.caller.ask::<LookupOk, Option<Attributes>>(Procedure::Lookup, &arguments).await?;
         let found = match found {
             Ok(found) => found,
-            Err(Status::NOENT) => return Ok(None),
+            // Its directory may have been removed by another host.
+            Err(Status::NOENT | Status::STALE) => return Ok(None),
             Err(status) => return Err(refused(&self.config, &format!("LOOKUP {name}"), status)),
         };
         let attributes = match found.attributes {
@@ -236,7 +237,7 @@ impl Walk {
         let place = DirArgs { directory, name: Name(name.as_bytes()) };
         self.known.remove(path);
         match self.caller.ask::<WccData, WccData>(Procedure::Rmdir, &place).await? {
-            Ok(_) | Err(Status::NOENT) => Ok(true),
+            Ok(_) | Err(Status::NOENT | Status::STALE) => Ok(true),
             // Other files, or another worker's. Some servers say EXIST instead (RFC 1813, 3.3.13).
             Err(Status::NOTEMPTY | Status::EXIST) => Ok(false),
             Err(status) => Err(refused(&self.config, &format!("RMDIR {path}"), status)),
