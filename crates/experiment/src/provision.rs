@@ -9,7 +9,7 @@ use crate::job::is_default;
 use crate::plan::{Cell, Plan};
 
 /// What stands in a URL for what was provisioned.
-pub(crate) const PROVISIONED: &str = "{provisioned}";
+pub const PROVISIONED: &str = "{provisioned}";
 
 /// Something to create on a storage server, and how its tools are reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,13 +74,21 @@ pub struct Brick {
     pub directory: String,
 }
 
-/// An iSCSI target with one logical unit in a file.
+/// An iSCSI target with one logical unit: a file that is created for it, or a block device that exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TgtTarget {
-    /// The directory for the file, from `/`.
+    /// The directory for the file, from `/`; empty with a device.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub directory: String,
-    /// The unit's size in bytes.
+    /// The file's size in bytes.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub size_bytes: u64,
+    /// The block device, from `/`, in place of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Whether tgtd opens it with `O_DIRECT`, past the server's page cache.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub direct: bool,
     /// Whether whoever logs in must know a secret, which the run makes up.
     #[serde(default, skip_serializing_if = "is_default")]
     pub chap: bool,
@@ -172,13 +180,17 @@ impl Plan {
     /// that the run creates.
     pub fn with_provisioned(&self, cell: &Cell, run: &str) -> Cell {
         let mut cell = cell.clone();
-        if let Some(provision) = &cell.target.provision
-            && let Some(at) = self.provisions().iter().position(|known| *known == provision)
-        {
-            let value = provision.in_url(&provisioned_name(run, at));
-            cell.target.url = cell.target.url.replace(PROVISIONED, &value);
-        }
+        cell.target.url = self.name_provisioned(&cell.target.url, &cell, run);
         cell
+    }
+
+    /// A URL, such as the user gave to `--destroy`, with the name of what the run provisioned for a cell's target.
+    pub fn name_provisioned(&self, url: &str, cell: &Cell, run: &str) -> String {
+        let Some(provision) = &cell.target.provision else { return url.to_owned() };
+        match self.provisions().iter().position(|known| *known == provision) {
+            Some(at) => url.replace(PROVISIONED, &provision.in_url(&provisioned_name(run, at))),
+            None => url.to_owned(),
+        }
     }
 }
 

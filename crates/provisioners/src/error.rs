@@ -68,6 +68,14 @@ pub enum ToolError {
     /// Every number for a target that was tried is taken.
     #[error("tgtd has no free number for a target")]
     NoNumber,
+    /// The device is in use on the server.
+    #[error("{device} is in use on the server: {by}; next: name a device that nothing uses")]
+    DeviceInUse {
+        /// The device.
+        device: String,
+        /// By what.
+        by: String,
+    },
     /// The monitors refuse to remove pools.
     #[error(
         "the monitors do not let pools be removed (mon_allow_pool_delete is false), so it would stay; next: `ceph config set mon \

@@ -16,6 +16,8 @@ use crate::tool::{PRESENT, Tool};
 const CREATE: &str = r#"set -C; umask 077; : > "$1" && truncate -s "$2" -- "$1""#;
 /// Removes the file.
 const REMOVE: &str = r#"rm -f -- "$1""#;
+/// Prints where a device, or what lies on it, is mounted or used as swap; fails if it is no block device.
+const MOUNTED: &str = r#"[ -b "$1" ] || { echo "$1 is no block device" >&2; exit 1; }; lsblk -nro MOUNTPOINT -- "$1""#;
 /// How many numbers are tried for a target: others may take them meanwhile.
 const TRIES: u32 = 20;
 
@@ -50,9 +52,30 @@ fn has_account(name: &str, tool: &Tool<'_>) -> Result<bool, ToolError> {
     Ok(tool.lists(&op("show", "account", &[]), name)?)
 }
 
-/// The unit's file.
-fn file(target: &TgtTarget, name: &str) -> String {
-    format!("{}/{name}.img", target.directory.trim_end_matches('/'))
+/// What the unit lies on: the device, or the file.
+fn backing(target: &TgtTarget, name: &str) -> String {
+    let file = || format!("{}/{name}.img", target.directory.trim_end_matches('/'));
+    target.device.clone().unwrap_or_else(file)
+}
+
+/// Checks that nothing on the server uses a device.
+fn check_unused(device: &str, tool: &Tool<'_>) -> Result<(), ToolError> {
+    let in_use = |by: String| Err(ToolError::DeviceInUse { device: device.to_owned(), by });
+    let mounted = tool.script(MOUNTED, &[device])?;
+    if let Some(place) = mounted.lines().map(str::trim).find(|place| !place.is_empty()) {
+        return in_use(format!("it is mounted at {place}"));
+    }
+    let mut owner = "a target";
+    let listed = tool.call(&op("show", "target", &[]))?;
+    for line in listed.lines() {
+        if let Some((_, name)) = line.strip_prefix("Target ").and_then(|rest| rest.split_once(": ")) {
+            owner = name.trim();
+        }
+        if line.trim().strip_prefix("Backing store path: ").is_some_and(|path| path.trim() == device) {
+            return in_use(format!("it is a unit of {owner}"));
+        }
+    }
+    Ok(())
 }
 
 /// Creates the target without units; returns its number.
@@ -72,7 +95,7 @@ fn create_target(name: &str, tool: &Tool<'_>) -> Result<String, ToolError> {
 
 impl Provisioner for TgtTarget {
     fn what(&self, name: &str) -> String {
-        format!("iSCSI target {} with {}", target_name(name), file(self, name))
+        format!("iSCSI target {} with {}", target_name(name), backing(self, name))
     }
 
     fn holds(&self, _name: &str) -> Option<Container> {
@@ -87,15 +110,20 @@ impl Provisioner for TgtTarget {
         if has_account(name, &tool)? {
             return Ok(Some(format!("the account {name} of tgtd")));
         }
-        let path = file(self, name);
+        if let Some(device) = &self.device {
+            return check_unused(device, &tool).map(|()| None);
+        }
+        let path = backing(self, name);
         let present = tool.script(PRESENT, &[&path])?;
         Ok((!present.trim().is_empty()).then_some(path))
     }
 
     fn create(&self, name: &str, ways: &Ways<'_>) -> Result<Option<AccessKey>, ToolError> {
         let tool = tool(ways);
-        let path = file(self, name);
-        tool.script(CREATE, &[&path, &self.size_bytes.to_string()])?;
+        let path = backing(self, name);
+        if self.device.is_none() {
+            tool.script(CREATE, &[&path, &self.size_bytes.to_string()])?;
+        }
         let number = create_target(name, &tool)?;
         let call = |what: &str, mode: &str, rest: &[&str]| -> Result<(), ToolError> {
             let rest = [&["--tid", number.as_str()][..], rest].concat();
@@ -112,7 +140,8 @@ impl Provisioner for TgtTarget {
             }
             false => None,
         };
-        call("new", "logicalunit", &["--lun", "1", "--backing-store", &path])?;
+        let direct: &[&str] = if self.direct { &["--bsoflags", "direct"] } else { &[] };
+        call("new", "logicalunit", &[&["--lun", "1", "--backing-store", &path], direct].concat())?;
         call("update", "logicalunit", &["--lun", "1", "--params", "thin_provisioning=1"])?;
         call("bind", "target", &["--initiator-address", &self.initiators])?;
         Ok(key)
@@ -126,7 +155,9 @@ impl Provisioner for TgtTarget {
         if has_account(name, &tool)? {
             tool.call(&op("delete", "account", &["--user", name]))?;
         }
-        tool.script(REMOVE, &[&file(self, name)])?;
+        if self.device.is_none() {
+            tool.script(REMOVE, &[&backing(self, name)])?;
+        }
         Ok(())
     }
 }

@@ -202,6 +202,17 @@ fn what_fails_halfway_is_said_in_one_line_and_removed() {
 }
 
 #[test]
+fn a_unit_on_a_device_needs_one() {
+    let server = Server::new();
+    let run = server.run();
+    let plan = server.plan("iscsi://127.0.0.1/{provisioned}", "{tgt: {device: $DIR/a, options: [-C, 7], via: $VIA}}");
+    let text = refusal(&plan, &run);
+    assert!(text.contains("/a is no block device"), "{text}");
+    assert_eq!(run.remaining(), Vec::<String>::new());
+    assert!(server.path("a").is_dir() && !server.read("calls").contains("new"));
+}
+
+#[test]
 fn a_brick_that_could_not_be_removed_is_not_left_behind() {
     let server = Server::new();
     let run = server.run();

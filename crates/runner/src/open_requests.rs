@@ -63,6 +63,11 @@ impl OpenRequests<'_> {
         let names = self.host_group.names();
         let own = self.run.id();
         let sharing = self.sharing();
+        let named = |path: &PathBuf| match path.to_str() {
+            Some(text) => self.plan.name_provisioned(text, cell, &own.object_name()).into(),
+            None => path.clone(),
+        };
+        let destroy: Vec<PathBuf> = self.destroy.iter().map(named).collect();
         let cell = &self.plan.with_provisioned(cell, &own.object_name());
         let template = &cell.target;
         let in_process = self.host_group.shares_keys_and_journal();
@@ -95,7 +100,7 @@ impl OpenRequests<'_> {
                 own_cores: !self.host_group.shares_machine(*member),
                 reactor: self.reactor.to_string(),
                 patience: Patience::default(),
-                destroy: self.destroy.to_vec(),
+                destroy: destroy.clone(),
                 settled: Vec::new(),
                 cell: Box::new(cell),
             };

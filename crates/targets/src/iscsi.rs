@@ -185,6 +185,7 @@ fn open(request: &OpenRequest<'_>) -> Result<IscsiTarget, TargetError> {
         place: OwnPlace::stays(&context.run),
         patience: context.patience,
         destroy,
+        provisioned: target.provision.is_some().then(|| url.path().trim_start_matches('/').to_owned()),
         fills: workload.stream().is_none(),
         writes: workload.changes_data(),
         sizes: sizes(workload),

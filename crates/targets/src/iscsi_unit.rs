@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drivers::DriverError;
 use drivers::iscsi::{IscsiDriver, UnitFacts};
-use experiment::{Cell, FoundFile, Job, TargetKind};
+use experiment::{Cell, FoundFile, Job, PROVISIONED, TargetKind};
 use metrics::{ErrorKind, OpKind};
 use units::Size;
 use wire::iscsi::Operational;
@@ -26,6 +26,8 @@ pub(super) struct IscsiTarget {
     pub(super) connections: u64,
     /// The user said that whatever the unit holds may be overwritten.
     pub(super) destroy: bool,
+    /// What its URL has in the place of `{provisioned}`.
+    pub(super) provisioned: Option<String>,
     /// The run fills it before the load; a job does not.
     pub(super) fills: bool,
     /// The load changes data.
@@ -183,7 +185,12 @@ impl IscsiTarget {
 
     /// Checks for existing data on the unit before it is overwritten.
     fn may_be_written(&self) -> Result<(), DriverError> {
-        self.driver.allow_writing(self.destroy, self.patience.connect)
+        let allowed = self.driver.allow_writing(self.destroy, self.patience.connect);
+        allowed.map_err(|error| match &self.provisioned {
+            // The next run gives it another name.
+            Some(name) => DriverError::new(error.kind, error.detail.replace(name, PROVISIONED)),
+            None => error,
+        })
     }
 }
 

@@ -125,7 +125,7 @@ def start_skew(lab: Lab, report: Report) -> None:
             text = NFS.replace("queue_depth: 4", "rate: 20/s")
             experiment = experiment_file(net, text, repetitions=repetitions)
             outcome = program(lab, net).start(*arguments_of(net, experiment, *net.ssh_flags())).finish(WAIT)
-            report.equal(f"{place}: exit code", outcome.code, 0)
+            report.equal(f"{place}: exit code", outcome.code, 0) or print(outcome.stderr, flush=True)
             skews = skews_of(report, outcome)
             micros = [round(skew / 1000) for skew in skews]
             excused = int(EXCUSED * repetitions)

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import stat
+import subprocess
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from .place import Place
 from .process import free_port
 from .report import Report
 
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 THREADS = 3
 FILES = 50
 FILE_KIB = 24
@@ -103,4 +106,32 @@ def version_4_1(lab: Lab, report: Report) -> None:
     passes(lab, report, "4.1")
 
 
-SCENARIOS = {"nfs smallfile": version_3, "nfs 4.1 smallfile": version_4_1}
+def io500(lab: Lab, report: Report) -> None:
+    """The example with IO500's phases, on an export."""
+    with ExitStack() as stack:
+        directory = stack.enter_context(lab.directory())
+        place = Place(directory)
+        ganesha = Ganesha(place, free_port(), free_port())
+        stack.callback(ganesha.stop)
+        manometer = Manometer(lab.manometer, place)
+        target = f"nfs://127.0.0.1:{ganesha.nfs_port}/export?mount_port={ganesha.mount_port}"
+        settings = [f"target={target}", "processes=2", "easy_bytes=1MiB", "easy_files=60", "hard_files=60"]
+        settings += ["hard_bytes=1880320", "hard_stride=94016"]
+        for phase in ("ior-hard-write", "ior-hard-read"):
+            settings += [f"workloads.{phase}.stages.measure.{bound}=1s" for bound in ("at_least", "at_most")]
+        results = f"--results={directory / 'results.sqlite'}"
+        flags = [word for setting in settings for word in ("--set", setting)]
+        outcome = manometer.start("run", str(EXAMPLES / "experiments" / "io500-like.yaml"), results, *flags).finish()
+        report.equal("exit code 0", outcome.code, 0) or print(outcome.stdout, outcome.stderr)
+        exported = manometer.start("export", "last", "--output=json", results).finish()
+        cells = json.loads(exported.stdout)["cells"]
+        failed = [cell["name"] for cell in cells if cell["result"] is None or cell["result"]["total"]["failed"]]
+        report.equal("every phase ends without an error", (len(cells), failed), (13, []))
+        said = subprocess.run(
+            [sys.executable, str(EXAMPLES / "io500_score.py")], input=exported.stdout, capture_output=True, text=True, timeout=60
+        )
+        report.contains("a score", said.stdout, ["unofficial score: bandwidth", "mdtest-hard-delete"])
+        report.equal("no file stays", [path for path in ganesha.export.rglob("*") if path.is_file()], [])
+
+
+SCENARIOS = {"nfs smallfile": version_3, "nfs 4.1 smallfile": version_4_1, "nfs io500": io500}

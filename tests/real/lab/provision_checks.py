@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from .blocks import image, loop, mounted
 from .file_checks import result
 from .gluster_checks import sizes
 from .gluster_costs import VOLUME, Volume
@@ -215,6 +216,37 @@ def tgt(lab: Lab, report: Report) -> None:
         report.equal("a name that exists: it is left", len(list(luns.iterdir())), 1)
 
 
+def tgt_device(lab: Lab, report: Report) -> None:
+    """A block device as the unit: what it holds is guarded, what uses it is seen, and it stays."""
+    with served(lab) as (server, manometer):
+        directory = manometer.place.directory
+        url = f"iscsi://127.0.0.1:{server.port}/{{provisioned}}"
+        backing = image(directory / "device.img", 16)
+        with loop(backing) as device:
+            run(["mkfs.ext4", "-q", "-F", str(device)])
+            reached = {"options": ["-C", server.control], "via": {"command": server.place.server([])}}
+            provision = {"tgt": {"device": str(device), "direct": True, **reached}}
+            load = f"{BLOCKS}, file_size: 16MiB"
+            destroy = [f"--destroy={url}"]
+            before = backing.read_bytes()
+            one_line(report, "data", start(manometer, url, provision, load), ["carries an ext", f"--destroy {url}"])
+            report.equal("data: it is left as it is", backing.read_bytes() == before, True)
+            with mounted(device, directory / "mounted") as at:
+                going = start(manometer, url, provision, load, flags=destroy)
+                one_line(report, "mounted", going, [str(device), f"mounted at {at}", "next: "])
+            server.admin("new", "logicalunit", "--tid", "1", "--lun", "7", "-b", str(device))
+            going = start(manometer, url, provision, load, flags=destroy)
+            one_line(report, "a unit of another target", going, [str(device), f"a unit of {NAME}", "next: "])
+            server.admin("delete", "logicalunit", "--tid", "1", "--lun", "7")
+            outcome = start(manometer, url, provision, load, flags=destroy).finish()
+            report.equal("with --destroy: code", (outcome.code, outcome.stderr[-1000:] if outcome.code else ""), (0, ""))
+            report.check("with --destroy: operations", result(outcome)["total"]["ok"] > 0)
+            report.equal("nothing of the target is left", targets_of(server), [NAME])
+            report.check("the device stays", device.is_block_device() and backing.read_bytes()[1024:2048] != before[1024:2048])
+        missing = {"tgt": {"device": str(directory / "missing"), **reached}}
+        one_line(report, "no device", start(manometer, url, missing, load), ["is no block device", "next: "])
+
+
 def run_fails(command: list[str]) -> bool:
     """Whether a command fails."""
     try:
@@ -224,4 +256,4 @@ def run_fails(command: list[str]) -> bool:
     return False
 
 
-SCENARIOS: dict[str, Scenario] = {"provision gluster": gluster, "provision tgt": tgt}
+SCENARIOS: dict[str, Scenario] = {"provision gluster": gluster, "provision tgt": tgt, "provision tgt device": tgt_device}

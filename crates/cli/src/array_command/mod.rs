@@ -24,7 +24,7 @@ use crate::messages::Messages;
 /// Default address of the management API.
 const MANAGEMENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8443);
 
-/// Runs a simulated array: the management API, NFSv3 and S3 in memory, on loopback addresses.
+/// Runs a simulated array: the management API, NFS (versions 3 and 4.1) and S3 in memory, on loopback addresses.
 ///
 /// With --playground it starts with an export, a bucket and keys, and prints commands to try.
 ///

@@ -89,8 +89,10 @@ pub(crate) const PROVISION_GLUSTER: &[Key] = &[
 ];
 
 pub(crate) const PROVISION_TGT: &[Key] = &[
-    key("directory", Text, "", "existing directory of the server, in which the unit gets a file"),
-    key("size", Size, "", "size of the unit; the file is sparse"),
+    key("directory", Text, "none", "existing directory of the server, in which the unit gets a file"),
+    key("size", Size, "none", "size of the file, which is sparse (with directory)"),
+    key("device", Text, "none", "block device of the server, in place of a file; its content is overwritten"),
+    key("direct", Flag, "false", "tgtd opens the file or device with O_DIRECT, past the server's page cache"),
     key("chap", Flag, "false", "whoever logs in must know a secret, which the run makes up"),
     key("initiators", Text, "ALL", "who may log in: ALL, an address or a network"),
     key("options", Named("arguments"), "none", "options added to tgtadm's command line"),

@@ -214,19 +214,35 @@ fn is_initiators(text: &str) -> bool {
 }
 
 fn tgt(fields: &Fields<'_>) -> Option<TgtTarget> {
-    let node = fields.get("directory")?;
-    let directory = fields.reader.text(&node, "write a directory of the server")?;
-    if !is_directory(&directory) {
-        let text = format!("{directory:?} is no directory from /");
-        fields.reader.fault(&node, text, "write an existing directory of the server, such as /srv/luns");
-    }
-    let size_bytes = fields.size("size", 0);
-    if size_bytes < LEAST_UNIT_BYTES || !size_bytes.is_multiple_of(512) {
-        fields.fault(
-            "size",
-            "the unit cannot have this size",
-            "write 1MiB or more, in whole blocks of 512 bytes",
-        );
+    let path = |key: &str, hint: &str| {
+        let node = fields.get(key)?;
+        let path = fields.reader.text(&node, hint)?;
+        if !is_directory(&path) {
+            fields.reader.fault(&node, format!("{path:?} is no path from /"), hint);
+        }
+        Some(path)
+    };
+    let (mut directory, mut size_bytes, mut device) = (String::new(), 0, None);
+    if fields.has("device") {
+        device = Some(path("device", "write a block device of the server, such as /dev/nvme1n1")?);
+        if let Some(other) = ["directory", "size"].into_iter().find(|key| fields.has(key)) {
+            let text = format!("{other} is for a file, and the unit is a device");
+            fields.fault(other, text, format!("remove {other}, or device"));
+        }
+    } else if let Some(missing) = ["directory", "size"].into_iter().find(|key| !fields.has(key)) {
+        let text = format!("provision: {{tgt: …}} needs {missing}");
+        let hint = "write directory and size for a file, or device";
+        fields.reader.log.fault(fields.place, text, hint);
+    } else {
+        directory = path("directory", "write an existing directory of the server, such as /srv/luns")?;
+        size_bytes = fields.size("size", 0);
+        if size_bytes < LEAST_UNIT_BYTES || !size_bytes.is_multiple_of(512) {
+            fields.fault(
+                "size",
+                "the unit cannot have this size",
+                "write 1MiB or more, in whole blocks of 512 bytes",
+            );
+        }
     }
     let initiators = match fields.get("initiators") {
         Some(node) => fields.reader.text(&node, "write ALL, an address or a network")?,
@@ -236,13 +252,14 @@ fn tgt(fields: &Fields<'_>) -> Option<TgtTarget> {
         let text = format!("{initiators:?} is no address");
         fields.fault("initiators", text, "write ALL, an address or a network such as 10.0.0.0/24");
     }
-    let directory = match directory.trim_end_matches('/') {
-        "" => "/",
-        path => path,
-    };
+    if directory.len() > 1 {
+        directory.truncate(directory.trim_end_matches('/').len().max(1));
+    }
     Some(TgtTarget {
-        directory: directory.to_owned(),
+        directory,
         size_bytes,
+        device,
+        direct: fields.flag("direct", false),
         chap: fields.flag("chap", false),
         initiators,
     })

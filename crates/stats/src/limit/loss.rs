@@ -2,7 +2,7 @@
 
 use super::evidence::{Host, ObservedLoad, Path};
 use super::finding::{Bound, Cause, Confidence, Found};
-use super::network::{self, BUSY};
+use super::network::{self, BUSY, USUAL_SEGMENT};
 use super::target::round_trip_s;
 use super::words::percent;
 
@@ -14,8 +14,6 @@ const UNIMPRESSED: f64 = 2.0;
 /// Where recovery costs the time, affected operations take much longer than the others: the mean is then this many
 /// times the median.
 const STALLS: f64 = 2.0;
-/// Assumed segment size when unknown, in bytes.
-const USUAL_SEGMENT: f64 = 1448.0;
 
 /// Packet loss that explains the rate.
 pub(super) fn limit(host: &Host) -> Option<Found> {

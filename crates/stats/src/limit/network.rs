@@ -4,6 +4,7 @@ use super::baseline;
 use super::client;
 use super::evidence::{Card, Host, Path};
 use super::finding::{Bound, Cause, Confidence, Found};
+use super::target::round_trip_s;
 use super::words::{part_of, percent, time};
 use super::{foreign, loss};
 
@@ -24,9 +25,11 @@ pub const LOSSY: f64 = 0.002;
 /// The threshold for small segments: the same rate takes more of them and tolerates less loss (by the same source, the
 /// loss that a rate tolerates grows with the square of the segment size).
 const LOSSY_WHEN_SMALL: f64 = 0.001;
-/// Above this share of out-of-order segments, some were lost: one missing segment puts many behind it out of order,
-/// whereas a host that moves a receiver between cores reorders a few in a thousand without loss.
+/// Below this share of out-of-order segments, nothing that counts was lost: one missing segment puts many behind it out of
+/// order, whereas a host that moves a receiver between cores reorders a few in a thousand without loss.
 const DISORDERLY: f64 = 0.01;
+/// Assumed segment size when unknown, in bytes.
+pub(super) const USUAL_SEGMENT: f64 = 1448.0;
 /// With fewer segments than this, shares mean nothing.
 const ENOUGH_SEGMENTS: u64 = 500;
 /// A path is slow if it carries less than this share of what the others carry.
@@ -298,7 +301,15 @@ fn without_queue(host: &Host) -> Option<Found> {
 
 /// The loss visible at this end, and the threshold from which it counts.
 pub(super) fn losses(path: &Path) -> (f64, f64) {
-    if path.sends() { (path.resent, LOSSY) } else { (path.out_of_order, DISORDERLY) }
+    if path.sends() { (path.resent, LOSSY) } else { (path.out_of_order, disorderly(path)) }
+}
+
+/// The share of out-of-order segments from which a path is as lossy as [`LOSSY`]. A lost segment arrives a round trip later at
+/// the earliest, so everything that a connection receives meanwhile is out of order; with less, more was reordered than lost.
+fn disorderly(path: &Path) -> f64 {
+    let segment = if path.mss_bytes > 0 { f64::from(path.mss_bytes) } else { USUAL_SEGMENT };
+    let behind = path.rate() / path.connections.max(1.0) * round_trip_s(path) / segment;
+    DISORDERLY.max(LOSSY * behind)
 }
 
 /// The share of lost segments, if it is significant.

@@ -183,8 +183,18 @@ pub const ALL: &[Mistake] = &[
     ),
     Mistake::new(
         "provision-size",
-        "a unit without size, in no directory",
+        "a unit without size",
         "targets: {t: {url: 'iscsi://s/{provisioned}', provision: {tgt: {directory: luns}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "provision-directory",
+        "a unit in no directory",
+        "targets: {t: {url: 'iscsi://s/{provisioned}', provision: {tgt: {directory: luns, size: 1GiB}}}}\nworkloads: {w: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "provision-device",
+        "a device with a size",
+        "targets: {t: {url: 'iscsi://s/{provisioned}', provision: {tgt: {device: /dev/sdb, size: 1GiB}}}}\nworkloads: {w: {ops: read}}\n",
     ),
     Mistake::new(
         "provision-initiators",
