@@ -26,9 +26,6 @@ mkdir -p "$cache"
 
 die() { echo "tests/real: $*" >&2; exit 1; }
 [ "$(id -u)" = 0 ] || die "needs root: it mounts, makes network namespaces and installs packages"
-# The session that started this may have a priority as a whole (sched(7), "The autogroup feature"). Servers have sessions of their own,
-# and the kernel's network threads have none: beside a busy program of such a session they would starve.
-if [ -w /proc/self/autogroup ]; then echo 0 >/proc/self/autogroup || true; fi
 
 # Parallel runs take turns here, so that they install once and do not trip over each other.
 exec 9>"$cache/lock"

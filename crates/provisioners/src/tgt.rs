@@ -17,7 +17,8 @@ const CREATE: &str = r#"set -C; umask 077; : > "$1" && truncate -s "$2" -- "$1""
 /// Removes the file.
 const REMOVE: &str = r#"rm -f -- "$1""#;
 /// Prints where a device, or what lies on it, is mounted or used as swap; fails if it is no block device.
-const MOUNTED: &str = r#"[ -b "$1" ] || { echo "$1 is no block device" >&2; exit 1; }; lsblk -nro MOUNTPOINT -- "$1""#;
+const MOUNTED: &str =
+    r#"[ -b "$1" ] || { echo "$1 is no block device" >&2; exit 1; }; lsblk -nro MOUNTPOINT -- "$1""#;
 /// How many numbers are tried for a target: others may take them meanwhile.
 const TRIES: u32 = 20;
 

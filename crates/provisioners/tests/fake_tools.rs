@@ -205,7 +205,8 @@ fn what_fails_halfway_is_said_in_one_line_and_removed() {
 fn a_unit_on_a_device_needs_one() {
     let server = Server::new();
     let run = server.run();
-    let plan = server.plan("iscsi://127.0.0.1/{provisioned}", "{tgt: {device: $DIR/a, options: [-C, 7], via: $VIA}}");
+    let plan = server
+        .plan("iscsi://127.0.0.1/{provisioned}", "{tgt: {device: $DIR/a, options: [-C, 7], via: $VIA}}");
     let text = refusal(&plan, &run);
     assert!(text.contains("/a is no block device"), "{text}");
     assert_eq!(run.remaining(), Vec::<String>::new());
