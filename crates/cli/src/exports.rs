@@ -115,12 +115,14 @@ impl LiveExports {
 
     /// Observers of the run that has this record.
     pub fn observers(&self, record: &RunRecord) -> Vec<Arc<dyn Events>> {
+        if self.listener.is_none() && self.pushes.are_none() {
+            return Vec::new();
+        }
         let run = Arc::new(CurrentRun::new(&record.id, &record.plan));
         let _ = self.current.set(Arc::clone(&run));
         let (graphite, pushed) = self.pushes.observe(&record.plan, &run);
-        let has_readers = self.listener.is_some() || pushed.is_some();
         let _ = self.pushed.set(pushed);
-        graphite.into_iter().chain(has_readers.then_some(run as Arc<dyn Events>)).collect()
+        graphite.into_iter().chain([run as Arc<dyn Events>]).collect()
     }
 
     /// Sends the rest, and reports what could not be sent.

@@ -82,6 +82,12 @@ const ROLES: [TreeRole; 6] = [
     TreeRole::All,
 ];
 
+impl TreeRole {
+    /// The paths of a file, in an order in which they can be removed.
+    pub const PATHS: [TreeRole; 5] =
+        [TreeRole::Symlink, TreeRole::File, TreeRole::Renamed, TreeRole::Temporary, TreeRole::Directory];
+}
+
 /// Maximum number of workers on a host, whose numbers fit into an object's number.
 pub const MAX_TREE_WORKERS: u32 = 1 << 12;
 
@@ -102,6 +108,11 @@ impl TreeFile {
     /// The number that identifies it in operations.
     pub const fn object(self) -> u64 {
         (self.role as u64) << 60 | (self.host as u64) << 44 | (self.worker as u64) << 32 | self.file as u64
+    }
+
+    /// The number of the file's first name, which its content belongs to whatever its current name.
+    pub fn first_name(object: u64) -> u64 {
+        TreeFile { role: TreeRole::File, ..TreeFile::of(object) }.object()
     }
 
     /// The file with this number.

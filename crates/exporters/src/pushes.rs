@@ -44,6 +44,11 @@ impl Pushes {
         Ok(Self { graphite: options.graphite.map(GraphitePush::start).transpose()?, otlp, host })
     }
 
+    /// Whether nothing is pushed anywhere.
+    pub fn are_none(&self) -> bool {
+        self.graphite.is_none() && self.otlp.is_none()
+    }
+
     /// Pushes what a run measures until the last of what is returned is dropped; `current` observes that run.
     pub fn observe(
         &self,

@@ -34,12 +34,13 @@ fn op<'w>(op: &'w str, mode: &'w str, rest: &[&'w str]) -> Vec<&'w str> {
 /// The targets of tgtd: number and name.
 fn targets(tool: &Tool<'_>) -> Result<Vec<(u32, String)>, ToolError> {
     let listed = tool.call(&op("show", "target", &[]))?;
-    // `Target 1: iqn.…`; what belongs to it is indented.
-    let of = |line: &str| {
-        let (number, name) = line.strip_prefix("Target ")?.split_once(": ")?;
-        Some((number.parse().ok()?, name.trim().to_owned()))
-    };
-    Ok(listed.lines().filter_map(of).collect())
+    Ok(listed.lines().filter_map(target_in).map(|(number, name)| (number, name.to_owned())).collect())
+}
+
+/// The number and name in a line that begins a target, `Target 1: iqn.…`; what belongs to it is indented.
+fn target_in(line: &str) -> Option<(u32, &str)> {
+    let (number, name) = line.strip_prefix("Target ")?.split_once(": ")?;
+    Some((number.parse().ok()?, name.trim()))
 }
 
 /// The number of our target.
@@ -69,8 +70,8 @@ fn check_unused(device: &str, tool: &Tool<'_>) -> Result<(), ToolError> {
     let mut owner = "a target";
     let listed = tool.call(&op("show", "target", &[]))?;
     for line in listed.lines() {
-        if let Some((_, name)) = line.strip_prefix("Target ").and_then(|rest| rest.split_once(": ")) {
-            owner = name.trim();
+        if let Some((_, name)) = target_in(line) {
+            owner = name;
         }
         if line.trim().strip_prefix("Backing store path: ").is_some_and(|path| path.trim() == device) {
             return in_use(format!("it is a unit of {owner}"));

@@ -376,12 +376,12 @@ impl OpenTarget for FileTarget {
         self.lay_out(job, cell)
     }
 
-    fn lay_out_pass(&self, pass: &Pass, lanes: u32) -> Result<(), TargetError> {
-        self.make_directories(pass, lanes)
+    fn lay_out_pass(&self, _: &Pass, lanes: u32) -> Result<(), TargetError> {
+        self.make_directories(lanes)
     }
 
-    fn finish_pass(&self, pass: &Pass, lanes: u32) -> Result<(), TargetError> {
-        self.remove_directories(pass, lanes)
+    fn finish_pass(&self, _: &Pass, lanes: u32) -> Result<(), TargetError> {
+        self.remove_directories(lanes)
     }
 
     fn devices(&self, laid_out: &LaidOut) -> BTreeSet<u64> {

@@ -10,7 +10,7 @@ use experiment::{Pass, PassStep};
 use metrics::ErrorKind;
 
 use super::file::{FileTarget, no_directory};
-use super::pass_tree::{CHMOD_MODE, directories, lanes_with_directories};
+use super::pass_tree::{self, CHMOD_MODE, all_directories};
 use super::{OpenRequest, TargetError};
 
 /// Location of the files, and how they are used.
@@ -45,39 +45,29 @@ impl FileTarget {
     }
 
     /// Makes the directories of a pass's files.
-    pub(super) fn make_directories(&self, pass: &Pass, lanes: u32) -> Result<(), TargetError> {
-        if !pass.does(PassStep::makes) {
-            return Ok(());
-        }
+    pub(super) fn make_directories(&self, lanes: u32) -> Result<(), TargetError> {
         let files = self.tree()?;
-        for lane in lanes_with_directories(&files.tree, lanes) {
-            for directory in directories(&files.tree, files.files, lane) {
-                let path = files.directory.join(directory);
-                fs::create_dir_all(&path).map_err(|error| failed("making directory", &path, &error))?;
-            }
+        for directory in all_directories(&files.tree, files.files, lanes) {
+            let path = files.directory.join(directory);
+            fs::create_dir_all(&path).map_err(|error| failed("making directory", &path, &error))?;
         }
         Ok(())
     }
 
-    /// Removes the directories of a pass that cleans up, as far as they are empty.
-    pub(super) fn remove_directories(&self, pass: &Pass, lanes: u32) -> Result<(), TargetError> {
-        if !pass.does(|step| step == PassStep::CleanUp) {
-            return Ok(());
-        }
+    /// Removes the directories of a pass's files, as far as they are empty.
+    pub(super) fn remove_directories(&self, lanes: u32) -> Result<(), TargetError> {
         let files = self.tree()?;
-        for lane in lanes_with_directories(&files.tree, lanes) {
-            for directory in directories(&files.tree, files.files, lane) {
-                let path = files.directory.join(&directory);
-                let top = top_of(files, &directory);
-                let within = path.ancestors().take_while(|path| path.starts_with(&top) && *path != top);
-                for path in within {
-                    match fs::remove_dir(path) {
-                        Ok(()) => {}
-                        Err(error) if error.kind() == Io::NotFound => {}
-                        // Somebody else's files, or another lane's.
-                        Err(error) if error.kind() == Io::DirectoryNotEmpty => break,
-                        Err(error) => return Err(failed("removing directory", path, &error)),
-                    }
+        for directory in all_directories(&files.tree, files.files, lanes) {
+            let path = files.directory.join(&directory);
+            let top = top_of(files, &directory);
+            let within = path.ancestors().take_while(|path| path.starts_with(&top) && *path != top);
+            for path in within {
+                match fs::remove_dir(path) {
+                    Ok(()) => {}
+                    Err(error) if error.kind() == Io::NotFound => {}
+                    // Somebody else's files, or another lane's.
+                    Err(error) if error.kind() == Io::DirectoryNotEmpty => break,
+                    Err(error) => return Err(failed("removing directory", path, &error)),
                 }
             }
         }
@@ -85,11 +75,8 @@ impl FileTarget {
     }
 }
 
-/// Where the part of the tree with a directory begins: one of the user's directories.
 fn top_of(files: &TreeFiles, directory: &str) -> PathBuf {
-    let tops = files.tree.directories.iter().map(|top| files.directory.join(top));
-    let path = files.directory.join(directory);
-    tops.filter(|top| path.starts_with(top)).max().unwrap_or_else(|| files.directory.clone())
+    pass_tree::top_of(&files.tree, directory, |path| files.directory.join(path))
 }
 
 fn failed(what: &str, path: &Path, error: &std::io::Error) -> TargetError {

@@ -220,8 +220,8 @@ pub fn key_of(target: &Target, secrets: &dyn Secrets) -> Option<AccessKey> {
 /// The first operation of a pass that a kind of targets does not have. Experiment files are checked when they are read; command
 /// lines of smallfile become passes without that.
 fn lacking_op(kind: &TargetKind, workload: &Workload) -> Option<OpKind> {
-    let pass = workload.pass()?;
-    pass.steps.iter().map(|step| step.op()).find(|op| !kind.ops.contains(op))
+    workload.pass()?;
+    workload.ops.iter().map(|weighted| weighted.op).find(|op| !kind.ops.contains(op))
 }
 
 /// Opens a target for a workload. Resolves names and reads key files; creates nothing, and contacts nothing yet unless

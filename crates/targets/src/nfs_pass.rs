@@ -1,11 +1,11 @@
 //! The files of a pass on an export: where they are, and the directories that it makes and removes.
 
 use drivers::nfs::{ExportFiles, ExportNames, ExportTree, export_path};
-use experiment::{FileTree, Pass, PassStep};
+use experiment::{FileTree, Pass};
 
 use super::TargetError;
 use super::nfs::NfsTarget;
-use super::pass_tree::{CHMOD_MODE, directories, lanes_with_directories};
+use super::pass_tree::{self, CHMOD_MODE, all_directories};
 use super::place::PATIENCE;
 
 /// The files, and how they are used.
@@ -25,42 +25,24 @@ impl NfsTarget {
     /// # Errors
     /// The first that cannot be made.
     pub(super) fn make_directories(&self, pass: &Pass, lanes: u32) -> Result<(), TargetError> {
-        if !pass.does(PassStep::makes) {
-            return Ok(());
-        }
-        for lane in lanes_with_directories(&pass.tree, lanes) {
-            let paths: Vec<String> =
-                directories(&pass.tree, pass.files, lane).iter().map(|path| export_path(path)).collect();
-            self.driver.make_directories(&paths, PATIENCE)?;
-        }
-        Ok(())
+        let paths = all_directories(&pass.tree, pass.files, lanes).map(|path| export_path(&path));
+        Ok(self.driver.make_directories(paths, PATIENCE)?)
     }
 
-    /// Removes the directories of a pass that cleans up, as far as they are empty.
+    /// Removes the directories of a pass's files, as far as they are empty.
     ///
     /// # Errors
     /// The first empty one that cannot be removed.
     pub(super) fn remove_directories(&self, pass: &Pass, lanes: u32) -> Result<(), TargetError> {
-        if !pass.does(|step| step == PassStep::CleanUp) {
-            return Ok(());
-        }
-        for lane in lanes_with_directories(&pass.tree, lanes) {
-            let paths: Vec<(String, String)> = directories(&pass.tree, pass.files, lane)
-                .iter()
-                .map(|path| (export_path(path), top_of(&pass.tree, path)))
-                .collect();
-            self.driver.remove_directories(&paths, PATIENCE)?;
-        }
-        Ok(())
+        let directories = all_directories(&pass.tree, pass.files, lanes)
+            .map(|path| (export_path(&path), top_of(&pass.tree, &path)));
+        Ok(self.driver.remove_directories(directories, PATIENCE)?)
     }
 }
 
-/// Where the part of the tree with a directory begins: one of the user's directories, or the export's root.
 fn top_of(tree: &FileTree, directory: &str) -> String {
-    let path = export_path(directory);
-    let tops = tree.directories.iter().map(|top| export_path(top));
-    let within = |top: &String| path.strip_prefix(top.as_str()).is_some_and(|rest| rest.starts_with('/'));
-    tops.filter(within).max_by_key(String::len).unwrap_or_default()
+    let top = pass_tree::top_of(tree, directory, |path| export_path(path).into());
+    top.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -1,19 +1,29 @@
 //! The directories of a pass's files, on whatever target.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use experiment::{FileTree, TreeFile, TreeRole};
 
 /// The permissions that a pass's chmod sets.
 pub(super) const CHMOD_MODE: u32 = 0o646;
 
-/// The lanes whose directories differ.
-pub(super) fn lanes_with_directories(tree: &FileTree, lanes: u32) -> std::ops::Range<u32> {
-    0..if tree.shared { 1 } else { lanes }
+/// The directories of all lanes' files in both trees; a lane's are together.
+pub(super) fn all_directories(tree: &FileTree, files: u32, lanes: u32) -> impl Iterator<Item = String> {
+    let lanes_with_directories = 0..if tree.shared { 1 } else { lanes };
+    lanes_with_directories.flat_map(move |lane| directories(tree, files, lane))
+}
+
+/// Where the part of the tree with a directory begins: one of the user's directories, or the target's. `placed` turns a path of
+/// the tree's into the target's.
+pub(super) fn top_of(tree: &FileTree, directory: &str, placed: impl Fn(&str) -> PathBuf) -> PathBuf {
+    let path = placed(directory);
+    let tops = tree.directories.iter().map(|top| placed(top));
+    tops.filter(|top| path.starts_with(top)).max().unwrap_or_else(|| placed(""))
 }
 
 /// The directories of a lane's files in both trees.
-pub(super) fn directories(tree: &FileTree, files: u32, lane: u32) -> BTreeSet<String> {
+fn directories(tree: &FileTree, files: u32, lane: u32) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for file in 1..=files {
         if !tree.hashed && tree.first_of(file, files).is_none() {

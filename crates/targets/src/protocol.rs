@@ -9,7 +9,9 @@ use std::time::Duration;
 use content::SizeTable;
 use drivers::{Driver, DriverError, Payload};
 use engine::{Control, DataSet, DataShape, StageError, StagePlan, StageResult};
-use experiment::{CacheControl, Cell, Job, Pass, Target, TargetKind, TargetOptions, TargetUrl, Workload};
+use experiment::{
+    CacheControl, Cell, Job, Pass, PassStep, Target, TargetKind, TargetOptions, TargetUrl, Workload,
+};
 use metrics::Interval;
 use serde_json::Value;
 
@@ -360,7 +362,10 @@ impl dyn OpenTarget {
     /// The first file that could not be removed; the others are removed.
     pub fn finish_job(&self, cell: &Cell, laid_out: &LaidOut) -> Result<(), TargetError> {
         if let Some(pass) = cell.workload.pass() {
-            return self.finish_pass(pass, cell.workload.jobs * cell.workload.queue_depth);
+            return match pass.does(|step| step == PassStep::CleanUp) {
+                true => self.finish_pass(pass, cell.workload.jobs * cell.workload.queue_depth),
+                false => Ok(()),
+            };
         }
         cell.workload.stream().map_or(Ok(()), |job| self.finish_files(job, laid_out))
     }
@@ -429,7 +434,7 @@ impl dyn OpenTarget {
     /// # Errors
     /// One line: which file, what was tried, what came back, what to do next.
     pub fn lay_out(&self, cell: &Cell) -> Result<LaidOut, TargetError> {
-        if let Some(pass) = cell.workload.pass() {
+        if let Some(pass) = cell.workload.pass().filter(|pass| pass.does(PassStep::makes)) {
             self.lay_out_pass(pass, cell.workload.jobs * cell.workload.queue_depth)?;
         }
         let Some(job) = cell.workload.stream() else { return Ok(LaidOut::default()) };

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from .lab import Lab
+from .manometer import Manometer
 from .place import Namespace, Place
 from .portmap import FakePortmapper
-from .process import Child, run, wait_until
+from .process import Child, free_port, run, wait_until
 
 CORE = """
 NFS_CORE_PARAM {{
@@ -132,6 +136,11 @@ class Ganesha:
         """The export as `manometer check --nfs` takes it."""
         return f"nfs://{self.url_host}/{export}"
 
+    def target(self, version: str = "3") -> str:
+        """The export as a target in an experiment file."""
+        more = f"mount_port: {self.mount_port}" if version == "3" else f"version: '{version}'"
+        return f"url: 'nfs://{self.url_host}:{self.nfs_port}/export', {more}"
+
     def port_flags(self) -> list[str]:
         """How manometer is told the ports; nothing when the portmapper knows them."""
         if self.portmapper:
@@ -165,3 +174,15 @@ class Ganesha:
             self._portmap.stop(patience=0)  # unshare, which holds it, ignores polite requests
         else:
             self._portmap.stop()
+
+
+@contextmanager
+def served(lab: Lab, *, graceless: bool = True, statistics: bool = False) -> Iterator[tuple[Ganesha, Manometer]]:
+    """A server on free ports of the loopback address, and the program beside it."""
+    with lab.directory() as directory:
+        place = Place(directory)
+        ganesha = Ganesha(place, free_port(), free_port(), graceless=graceless, statistics=statistics)
+        try:
+            yield ganesha, Manometer(lab.manometer, place)
+        finally:
+            ganesha.stop()

@@ -74,8 +74,7 @@ def counted(gluster: Volume, manometer: Manometer, report: Report) -> None:
     )
     outcome = manometer.start("run", str(file), f"--results={results}").finish()
     report.equal("accounting: code", outcome.code, 0) or print(outcome.stdout, outcome.stderr)
-    exported = manometer.start("export", "last", "--output=json", f"--results={results}").finish()
-    [calls] = json.loads(exported.stdout)["cells"][0]["result"]["server_calls"]
+    [calls] = manometer.cells(results)[0]["result"]["server_calls"]
     found = {one["procedure"]: one for one in calls["procedures"]}
     near = abs(found["CREATE"]["calls_per_op"] - 1) < 0.2
     report.check("one CREATE for each", near, found["CREATE"]["calls_per_op"])

@@ -3,7 +3,6 @@ each operation of files costs."""
 
 from __future__ import annotations
 
-import json
 import random
 import socket
 import subprocess
@@ -159,8 +158,7 @@ def lookups(lab: Lab, report: Report) -> None:
             volume.ask("volume", "set", VOLUME, "cluster.lookup-optimize", setting)
             outcome = manometer.start("run", str(file), f"--results={results}").finish()
             report.equal("exit code 0", outcome.code, 0) or print(outcome.stdout, outcome.stderr)
-            exported = manometer.start("export", "last", "--output=json", f"--results={results}").finish()
-            [counted] = json.loads(exported.stdout)["cells"][0]["result"]["server_calls"]
+            [counted] = manometer.cells(results)[0]["result"]["server_calls"]
             calls = {one["procedure"]: one for one in counted["procedures"]}
             for name, wanted in [("CREATE", 1), ("LOOKUP", expected)]:
                 found = calls[name]["calls_per_op"]
@@ -209,8 +207,7 @@ def operations(lab: Lab, report: Report) -> None:
         tree = settled(volume.mount, churn)
         outcome = churn.finish(2 * SECONDS + SLACK_SECONDS)
         report.equal("exit code 0", outcome.code, 0) or print(outcome.stdout, outcome.stderr)
-        exported = manometer.start("export", "last", "--output=json", f"--results={results}").finish()
-        everything, whole = (cell["result"] for cell in json.loads(exported.stdout)["cells"])
+        everything, whole = (cell["result"] for cell in manometer.cells(results))
         done = Counter({op["op"]: op["ok"] for op in everything["ops"]})
         report.equal("all operations fall within the window", sum(done.values()), LANES * EACH)
         report.equal("every operation ran", sorted(done), sorted(OPERATIONS))

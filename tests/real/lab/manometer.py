@@ -65,6 +65,11 @@ class Manometer:
         """Starts `manometer check` in JSON."""
         return self.start("check", "--output=json", f"--duration={duration}", *self.flags, *arguments)
 
+    def cells(self, results: Path) -> list[dict[str, Any]]:
+        """The cells of the last run, as exported from a results file."""
+        outcome = self.start("export", "last", "--output=json", f"--results={results}").finish()
+        return list(outcome.document["cells"])
+
     def cleanup(self) -> Outcome:
         """Runs `manometer cleanup`."""
         return self.start("cleanup").finish(SLACK_SECONDS)

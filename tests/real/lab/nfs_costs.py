@@ -6,14 +6,11 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from contextlib import ExitStack
 from pathlib import Path
 
-from .ganesha import Ganesha
+from .ganesha import Ganesha, served
 from .lab import Lab
-from .manometer import Manometer, Run
-from .place import Place
-from .process import free_port
+from .manometer import Run
 from .report import Report
 
 LANES = 4
@@ -95,17 +92,12 @@ class Counts:
     """One run: what it counts, and what the server and its file system show during the pause at the end."""
 
     def __init__(self, lab: Lab, version: str, operations: int, seconds: int) -> None:
-        with ExitStack() as stack:
-            directory = stack.enter_context(lab.directory())
-            place = Place(directory)
-            ganesha = Ganesha(place, free_port(), free_port(), statistics=True)
-            stack.callback(ganesha.stop)
-            manometer = Manometer(lab.manometer, place)
+        with served(lab, statistics=True) as (ganesha, manometer):
+            directory = manometer.place.directory
+            target = f"{ganesha.target(version)}, {TREE}"
             # Version 4.1 walks the path each time.
-            more = f"mount_port: {ganesha.mount_port}"
             if version != "3":
-                more = "version: '4.1', lookup: each_component"
-            target = f"url: 'nfs://127.0.0.1:{ganesha.nfs_port}/export', {TREE}, {more}"
+                target += ", lookup: each_component"
             file, results = directory / "experiment.yaml", directory / "results.sqlite"
             text = EXPERIMENT.format(
                 target=target,
@@ -123,8 +115,7 @@ class Counts:
             self.listed = sum(len(ganesha.files(f"/{next(iter(names))}/{leaf}")) for leaf in LEAVES)
             self.outcome = run.finish()
             self.left = list(ganesha.export.iterdir())
-            exported = manometer.start("export", "last", "--output=json", f"--results={results}").finish()
-            result = json.loads(exported.stdout)["cells"][0]["result"]
+            result = manometer.cells(results)[0]["result"]
             self.done = Counter({op["op"]: op["ok"] for op in result["ops"]})
             self.ours: Counter[str] = Counter()
             for op in result["ops"]:
@@ -177,25 +168,18 @@ def version_4_1(lab: Lab, report: Report) -> None:
 
 def lookups(lab: Lab, report: Report) -> None:
     """Files four levels deep: a LOOKUP for each level of every read, or none for files whose handles are kept."""
-    with ExitStack() as stack:
-        directory = stack.enter_context(lab.directory())
-        place = Place(directory)
-        ganesha = Ganesha(place, free_port(), free_port())
-        stack.callback(ganesha.stop)
-        manometer = Manometer(lab.manometer, place)
+    with served(lab) as (ganesha, manometer):
+        directory = manometer.place.directory
         names = [f"{'level/' * (LEVELS - 1)}{number}" for number in range(DATA_FILES)]
         (ganesha.export / names[0]).parent.mkdir(parents=True)
         for name in names:
             (ganesha.export / name).write_bytes(bytes(65536))
         file, results = directory / "experiment.yaml", directory / "results.sqlite"
         for version in ("3", "4.1"):
-            more = f"mount_port: {ganesha.mount_port}" if version == "3" else "version: '4.1'"
-            target = f"url: 'nfs://127.0.0.1:{ganesha.nfs_port}/export', {more}"
-            file.write_text(DEEP.format(target=target, names=json.dumps(names)))
+            file.write_text(DEEP.format(target=ganesha.target(version), names=json.dumps(names)))
             outcome = manometer.start("run", str(file), f"--results={results}").finish()
             report.equal("exit code 0", outcome.code, 0) or print(outcome.stdout, outcome.stderr)
-            exported = manometer.start("export", "last", "--output=json", f"--results={results}").finish()
-            for cell, wanted in zip(json.loads(exported.stdout)["cells"], (0, LEVELS), strict=True):
+            for cell, wanted in zip(manometer.cells(results), (0, LEVELS), strict=True):
                 [read] = cell["result"]["ops"]
                 calls = {one["procedure"]: one["calls_per_op"] for one in read["procedures"]}
                 report.equal(f"NFS {version}, {cell['name']}: LOOKUPs a read", calls.get("lookup", 0), wanted)
@@ -212,29 +196,21 @@ def contents(export: Path) -> dict[str, tuple[int, int]]:
 def existing_tree(lab: Lab, report: Report) -> None:
     """A tree that exists is read in every way, and no call that could change it reaches the server."""
     for version in ("3", "4.1"):
-        with ExitStack() as stack:
-            directory = stack.enter_context(lab.directory())
-            place = Place(directory)
-            ganesha = Ganesha(place, free_port(), free_port(), statistics=True)
-            stack.callback(ganesha.stop)
-            manometer = Manometer(lab.manometer, place)
+        with served(lab, statistics=True) as (ganesha, manometer):
+            directory = manometer.place.directory
             for number in range(60):
                 parent = ganesha.export / f"top/{number % 5}/{number % 3}"
                 parent.mkdir(parents=True, exist_ok=True)
                 (parent / f"file {number}").write_bytes(bytes(1000 * number))
                 (parent / f"link {number}").symlink_to("/nowhere")
             before = contents(ganesha.export)
-            more = f"mount_port: {ganesha.mount_port}" if version == "3" else "version: '4.1'"
             opens = "stat: 30%" if version == "3" else "stat: 10%, open: 10%, close: 10%"
             file, results = directory / "experiment.yaml", directory / "results.sqlite"
-            file.write_text(
-                EXISTING.format(target=f"url: 'nfs://127.0.0.1:{ganesha.nfs_port}/export', {more}", opens=opens)
-            )
+            file.write_text(EXISTING.format(target=ganesha.target(version), opens=opens))
             outcome = manometer.start("run", str(file), f"--results={results}").finish()
             report.equal("exit code 0", outcome.code, 0) or print(outcome.stdout, outcome.stderr)
-            exported = manometer.start("export", "last", "--output=json", f"--results={results}").finish()
             done = Counter({
-                op["op"]: op["ok"] for op in json.loads(exported.stdout)["cells"][0]["result"]["ops"]
+                op["op"]: op["ok"] for op in manometer.cells(results)[0]["result"]["ops"]
             })
             wanted = ["access", "list", "read", "read-file", "readdir", "readlink", "stat"]
             if version != "3":

@@ -3,17 +3,14 @@ and the tree at the end is what the counters say."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
-from contextlib import ExitStack
 from pathlib import Path
 
-from .ganesha import Ganesha
+from .ganesha import served
 from .lab import Lab
-from .manometer import SLACK_SECONDS, Manometer, Run
-from .place import Place
-from .process import free_port, run
+from .manometer import SLACK_SECONDS, Run
+from .process import run
 from .report import Report
 
 AGENTS = 4
@@ -58,26 +55,19 @@ def settled(export: Path, churn: Run) -> list[tuple[str, str, int]]:
 
 
 def churned(lab: Lab, report: Report, version: str, lookup: str) -> None:
-    with ExitStack() as stack:
-        directory = stack.enter_context(lab.directory())
-        place = Place(directory)
-        ganesha = Ganesha(place, free_port(), free_port())
-        stack.callback(ganesha.stop)
-        manometer = Manometer(lab.manometer, place)
-        more = f"mount_port: {ganesha.mount_port}" if version == "3" else "version: '4.1'"
-        target = f"url: 'nfs://127.0.0.1:{ganesha.nfs_port}/export', {more}"
+    with served(lab) as (ganesha, manometer):
+        directory = manometer.place.directory
         file, results = directory / "experiment.yaml", directory / "results.sqlite"
         file.write_text(
             EXPERIMENT.format(
-                target=target, lookup=lookup, size=FILE_BYTES, lanes=LANES, operations=OPERATIONS, seconds=SECONDS
+                target=ganesha.target(version), lookup=lookup, size=FILE_BYTES, lanes=LANES, operations=OPERATIONS, seconds=SECONDS
             )
         )
         churn = manometer.start("run", str(file), f"--local={AGENTS}", f"--results={results}")
         files = settled(ganesha.export, churn)
         outcome = churn.finish(SECONDS + SLACK_SECONDS)
         report.equal("exit code 0", outcome.code, 0) or print(outcome.stdout, outcome.stderr)
-        exported = manometer.start("export", "last", "--output=json", f"--results={results}").finish()
-        result = json.loads(exported.stdout)["cells"][0]["result"]
+        result = manometer.cells(results)[0]["result"]
         done = Counter({op["op"]: op["ok"] for op in result["ops"]})
         report.equal("all operations fall within the window", sum(done.values()), AGENTS * LANES * OPERATIONS)
         report.equal("no operation failed, and no read was wrong", result["total"]["failed"], 0)

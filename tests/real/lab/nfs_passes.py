@@ -8,14 +8,10 @@ import re
 import stat
 import subprocess
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 
-from .ganesha import Ganesha
+from .ganesha import served
 from .lab import Lab
-from .manometer import Manometer
-from .place import Place
-from .process import free_port
 from .report import Report
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -53,12 +49,8 @@ def left(export: Path) -> tuple[int, int, int, int]:
 
 
 def passes(lab: Lab, report: Report, version: str) -> None:
-    with ExitStack() as stack:
-        directory = stack.enter_context(lab.directory())
-        place = Place(directory)
-        ganesha = Ganesha(place, free_port(), free_port())
-        stack.callback(ganesha.stop)
-        manometer = Manometer(lab.manometer, place)
+    with served(lab) as (ganesha, manometer):
+        directory = manometer.place.directory
         more = f"mount_port={ganesha.mount_port}" if version == "3" else "version=4.1"
         top = f"nfs://127.0.0.1:{ganesha.nfs_port}/export?{more}"
         results, document = directory / "results.sqlite", directory / "out.json"
@@ -108,12 +100,8 @@ def version_4_1(lab: Lab, report: Report) -> None:
 
 def io500(lab: Lab, report: Report) -> None:
     """The example with IO500's phases, on an export."""
-    with ExitStack() as stack:
-        directory = stack.enter_context(lab.directory())
-        place = Place(directory)
-        ganesha = Ganesha(place, free_port(), free_port())
-        stack.callback(ganesha.stop)
-        manometer = Manometer(lab.manometer, place)
+    with served(lab) as (ganesha, manometer):
+        directory = manometer.place.directory
         target = f"nfs://127.0.0.1:{ganesha.nfs_port}/export?mount_port={ganesha.mount_port}"
         settings = [f"target={target}", "processes=2", "easy_bytes=1MiB", "easy_files=60", "hard_files=60"]
         settings += ["hard_bytes=1880320", "hard_stride=94016"]
@@ -124,7 +112,7 @@ def io500(lab: Lab, report: Report) -> None:
         outcome = manometer.start("run", str(EXAMPLES / "experiments" / "io500-like.yaml"), results, *flags).finish()
         report.equal("exit code 0", outcome.code, 0) or print(outcome.stdout, outcome.stderr)
         exported = manometer.start("export", "last", "--output=json", results).finish()
-        cells = json.loads(exported.stdout)["cells"]
+        cells = exported.document["cells"]
         failed = [cell["name"] for cell in cells if cell["result"] is None or cell["result"]["total"]["failed"]]
         report.equal("every phase ends without an error", (len(cells), failed), (13, []))
         said = subprocess.run(

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .ganesha import LEASE_SECONDS, Ganesha
+from .ganesha import LEASE_SECONDS, Ganesha, served
 from .lab import Lab
 from .manometer import Manometer, Run
-from .place import Place
-from .process import free_port, wait_until
+from .process import wait_until
 from .report import Report
 
 EXPERIMENT = """
@@ -31,16 +28,6 @@ WRITES = "ops: {write: 50%, read: 50%}, files: 4, file_size: 1MiB, block_size: 1
 CREATES = "ops: create, queue_depth: 63, jobs: 16, files: 1, file_size: 4KiB"
 
 
-@contextmanager
-def server(lab: Lab, *, graceless: bool = True) -> Iterator[tuple[Ganesha, Manometer]]:
-    """A server that counts its calls, and the program beside it."""
-    with ExitStack() as stack:
-        place = Place(stack.enter_context(lab.directory()))
-        ganesha = Ganesha(place, free_port(), free_port(), graceless=graceless, statistics=True)
-        stack.callback(ganesha.stop)
-        yield ganesha, Manometer(lab.manometer, place)
-
-
 def start(manometer: Manometer, ganesha: Ganesha, workload: str, seconds: int, verify: bool) -> tuple[Run, Path]:
     """Starts a run; also where its results go."""
     directory = manometer.place.directory
@@ -54,8 +41,7 @@ def finished(report: Report, manometer: Manometer, run: Run, results: Path) -> d
     """Checks that a run ended well; its only cell's result."""
     outcome = run.finish()
     report.equal("exit code 0", outcome.code, 0) or print(outcome.stdout, outcome.stderr)
-    exported = manometer.start("export", "last", "--output=json", f"--results={results}").finish()
-    return dict(json.loads(exported.stdout)["cells"][0]["result"])
+    return dict(manometer.cells(results)[0]["result"])
 
 
 def interrupted(
@@ -65,7 +51,7 @@ def interrupted(
 
     Writes are durable at once: unstable ones that the server forgets are rightly an error (verifier-changed).
     """
-    with server(lab, graceless=graceless) as (ganesha, manometer):
+    with served(lab, graceless=graceless, statistics=True) as (ganesha, manometer):
         run, results = start(manometer, ganesha, WRITES, 12, verify=True)
         wait_until("load", lambda: ganesha.statistics("4.1")["WRITE"] > 500, 30, run.child)
         if stopped:
@@ -111,7 +97,7 @@ def beyond_grace(lab: Lab, report: Report) -> None:
 
 def thousand_opens(lab: Lab, report: Report) -> None:
     """The server grants 64 slots to a session: 16 sessions have 1,008 OPENs in flight."""
-    with server(lab) as (ganesha, manometer):
+    with served(lab, statistics=True) as (ganesha, manometer):
         run, results = start(manometer, ganesha, CREATES, 2, verify=False)
         result = finished(report, manometer, run, results)
         created = result["total"]["ok"]

@@ -11,7 +11,6 @@ use super::errors::{advice, kind_of};
 use super::names::write_path;
 use super::session::{FileSession, Opened, device_file};
 use super::steps::step;
-use super::tree_files::first_name;
 use super::{devices, errors};
 use crate::{CommitKind, Done, Op};
 
@@ -240,7 +239,7 @@ pub(super) async fn write_range<const STEPS: bool>(
     let of_file;
     let content = match &session.config.place {
         Place::Tree(_) => {
-            of_file = Op { object: first_name(op.object), ..*op };
+            of_file = Op { object: TreeFile::first_name(op.object), ..*op };
             &of_file
         }
         _ => op,

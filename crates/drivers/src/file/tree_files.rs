@@ -117,9 +117,7 @@ pub(super) async fn append(session: &FileSession, op: &Op, files: &TreeFiles) ->
 pub(super) async fn clean_up(session: &FileSession, op: &Op, files: &TreeFiles) -> Result<Done, Fault> {
     let (directory, of) = (directory(session)?, TreeFile::of(op.object));
     let mut rpcs = 0;
-    for role in
-        [TreeRole::Symlink, TreeRole::File, TreeRole::Renamed, TreeRole::Temporary, TreeRole::Directory]
-    {
+    for role in TreeRole::PATHS {
         let name = named(session, files, op, TreeFile { role, ..of })?;
         let removed = match role {
             TreeRole::Directory => {
@@ -178,14 +176,10 @@ const NAMES: [&CStr; 16] = [
 /// Maximum number of attributes.
 pub const MAX_TREE_ATTRIBUTES: u32 = NAMES.len() as u32;
 
-/// The object of a file's first name, which its content belongs to whatever its current name.
-pub(super) fn first_name(object: u64) -> u64 {
-    TreeFile { role: TreeRole::File, ..TreeFile::of(object) }.object()
-}
-
 /// The value of an attribute: the file and the attribute determine every byte.
 fn put_value(object: u64, attribute: usize, value: &mut [u8]) {
-    let seed = first_name(object).wrapping_add(attribute as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let seed =
+        TreeFile::first_name(object).wrapping_add(attribute as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     for (at, byte) in value.iter_mut().enumerate() {
         *byte = b'a' + (seed.rotate_left(at as u32 * 7) % 26) as u8;
     }

@@ -3,8 +3,8 @@
 use wire::nfs3::{DirArgs, FileHandle, Name, Status};
 
 use super::calls::{Found, Lookup};
-use super::lane::{LanePath, name_of};
-use super::named::{FileName, split};
+use super::lane::name_of;
+use super::named::FileName;
 use super::operation::{Fault, Opened, Operation};
 
 impl<'a> Operation<'a> {
@@ -31,12 +31,8 @@ impl<'a> Operation<'a> {
         let Some(named) = &session.named else {
             return Ok((self.directory_of(object).await?, FileName::Numbered(name_of(object))));
         };
-        let mut path = LanePath::take(&session.lanes[self.op.lane as usize].path);
-        named.write_path(object, &mut path.text);
-        let (parent, name) = split(&path.text);
-        let at = path.text.len() - name.len();
-        let directory = self.directory(parent).await?;
-        Ok((directory, FileName::Named(path, at)))
+        let name = FileName::named(named, object, &session.lanes[self.op.lane as usize].path);
+        Ok((self.directory(name.parent()).await?, name))
     }
 
     /// The directory of the operation's second file, and its name there. `first` is the place of the first one: a directory
@@ -46,23 +42,21 @@ impl<'a> Operation<'a> {
         first: &(FileHandle, FileName<'a>),
     ) -> Result<(FileHandle, FileName<'a>), Fault> {
         let (session, other) = (self.session, self.op.other);
-        let (Some(named), (directory, FileName::Named(first, first_at))) = (&session.named, first) else {
+        let (directory, first) = first;
+        let Some(named) = &session.named else {
             let tree = &session.leaves.tree;
             let directory = match tree.leaf_of(self.op.object) == tree.leaf_of(other) {
-                true => first.0,
+                true => *directory,
                 false => self.directory_of(other).await?,
             };
             return Ok((directory, FileName::Numbered(name_of(other))));
         };
-        let mut path = LanePath::take(&session.lanes[self.op.lane as usize].other_path);
-        named.write_path(other, &mut path.text);
-        let (parent, name) = split(&path.text);
-        let at = path.text.len() - name.len();
-        let directory = match first.text[..*first_at].trim_end_matches('/') == parent {
+        let name = FileName::named(named, other, &session.lanes[self.op.lane as usize].other_path);
+        let directory = match first.parent() == name.parent() {
             true => *directory,
-            false => self.directory(parent).await?,
+            false => self.directory(name.parent()).await?,
         };
-        Ok((directory, FileName::Named(path, at)))
+        Ok((directory, name))
     }
 
     /// Our directory.

@@ -1,10 +1,10 @@
 //! Files at paths of the user's, below the export's root, instead of numbered ones in our own directory.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 
-use content::{FileNames, FileTree, TreeFile, TreeRole};
+use content::{FileNames, FileTree, TreeFile};
 use wire::nfs3::FileHandle;
 
 use super::lane::LanePath;
@@ -94,7 +94,7 @@ impl ExportFiles {
     #[inline]
     pub(super) fn content_of(&self, object: u64) -> u64 {
         match &self.names {
-            ExportNames::Tree(_) => TreeFile { role: TreeRole::File, ..TreeFile::of(object) }.object(),
+            ExportNames::Tree(_) => TreeFile::first_name(object),
             ExportNames::Files { .. } => object,
         }
     }
@@ -163,7 +163,23 @@ pub(super) enum FileName<'a> {
     Named(LanePath<'a>, usize),
 }
 
-impl FileName<'_> {
+impl<'a> FileName<'a> {
+    /// Of a named file; its path is written into a lane's buffer.
+    pub(super) fn named(named: &ExportFiles, object: u64, buffer: &'a Cell<String>) -> Self {
+        let mut path = LanePath::take(buffer);
+        named.write_path(object, &mut path.text);
+        let at = path.text.len() - split(&path.text).1.len();
+        FileName::Named(path, at)
+    }
+
+    /// The path of a named file's directory.
+    pub(super) fn parent(&self) -> &str {
+        match self {
+            FileName::Numbered(_) => "",
+            FileName::Named(path, _) => split(&path.text).0,
+        }
+    }
+
     pub(super) fn as_bytes(&self) -> &[u8] {
         match self {
             FileName::Numbered(name) => name,
@@ -198,6 +214,8 @@ impl Directories {
 
 #[cfg(test)]
 mod tests {
+    use content::TreeRole;
+
     use super::*;
 
     fn of(names: FileNames) -> ExportFiles {

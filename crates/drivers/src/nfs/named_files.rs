@@ -43,7 +43,7 @@ impl NfsDriver {
     /// # Errors
     /// When an export cannot be opened, or the name belongs to something other than a file.
     pub fn look_at(&self, files: &[NamedPath], limit: Duration) -> Result<Vec<PathState>, DriverError> {
-        self.each(files, limit, async |walk, path| {
+        self.each_file(files, limit, async |walk, path| {
             let (parent, name) = split(path);
             let Some(directory) = walk.directory(parent, false).await? else { return Ok(PathState::Missing) };
             match walk.find(directory, name).await? {
@@ -67,7 +67,7 @@ impl NfsDriver {
     /// # Errors
     /// When an export cannot be opened, or a file cannot be created.
     pub fn make(&self, files: &[NamedPath], limit: Duration) -> Result<(), DriverError> {
-        let made = self.each(files, limit, async |walk, path| {
+        let made = self.each_file(files, limit, async |walk, path| {
             let (parent, name) = split(path);
             let directory = walk.directory(parent, true).await?;
             let directory =
@@ -89,7 +89,7 @@ impl NfsDriver {
     /// # Errors
     /// When an export cannot be opened, or a file cannot be removed.
     pub fn remove_files(&self, files: &[NamedPath], limit: Duration) -> Result<(), DriverError> {
-        let removed = self.each(files, limit, async |walk, path| {
+        let removed = self.each_file(files, limit, async |walk, path| {
             let (parent, name) = split(path);
             let Some(directory) = walk.directory(parent, false).await? else { return Ok(()) };
             let place = DirArgs { directory, name: Name(name.as_bytes()) };
@@ -105,9 +105,13 @@ impl NfsDriver {
     ///
     /// # Errors
     /// When an export cannot be opened, or a directory cannot be made.
-    pub fn make_directories(&self, paths: &[String], limit: Duration) -> Result<(), DriverError> {
-        let made = self.each(&self.at_every_address(paths), limit, async |walk, path| {
-            walk.directory(path, true).await.map(drop)
+    pub fn make_directories(
+        &self,
+        paths: impl Iterator<Item = String>,
+        limit: Duration,
+    ) -> Result<(), DriverError> {
+        let made = self.each(self.at_every_address(paths), limit, async |walk, path: String| {
+            walk.directory(&path, true).await.map(drop)
         });
         made.map(drop)
     }
@@ -119,15 +123,11 @@ impl NfsDriver {
     /// When an export cannot be opened, or an empty directory cannot be removed.
     pub fn remove_directories(
         &self,
-        directories: &[(String, String)],
+        directories: impl Iterator<Item = (String, String)>,
         limit: Duration,
     ) -> Result<(), DriverError> {
-        let tops: BTreeMap<&str, &str> =
-            directories.iter().map(|(path, top)| (path.as_str(), top.as_str())).collect();
-        let paths: Vec<String> = directories.iter().map(|(path, _)| path.clone()).collect();
-        let removed = self.each(&self.at_every_address(&paths), limit, async |walk, path| {
-            let mut path = path.to_owned();
-            let top = tops.get(path.as_str()).copied().unwrap_or_default();
+        let all = self.at_every_address(directories);
+        let removed = self.each(all, limit, async |walk, (mut path, top): (String, String)| {
             while path != top && !path.is_empty() && walk.remove_directory(&path).await? {
                 path.truncate(split(&path).0.len());
             }
@@ -136,34 +136,42 @@ impl NfsDriver {
         removed.map(drop)
     }
 
-    fn at_every_address(&self, paths: &[String]) -> Vec<NamedPath> {
-        let addresses = 0..1 + self.config().more.len() as u32;
-        let at = |worker| paths.iter().map(move |path| NamedPath { worker, path: path.clone() });
-        addresses.flat_map(at).collect()
+    /// Each item once for a worker of each address.
+    fn at_every_address<I: Clone>(&self, items: impl Iterator<Item = I>) -> impl Iterator<Item = (u32, I)> {
+        let addresses = 1 + self.config().more.len() as u32;
+        items.flat_map(move |item| (0..addresses).map(move |worker| (worker, item.clone())))
     }
 
     /// Applies `step` to each file, at its worker's address.
-    fn each<T>(
+    fn each_file<T>(
         &self,
         files: &[NamedPath],
         limit: Duration,
-        mut step: impl AsyncFnMut(&mut Walk, &str) -> Result<T, DriverError>,
+        step: impl AsyncFnMut(&mut Walk, &str) -> Result<T, DriverError>,
+    ) -> Result<Vec<T>, DriverError> {
+        self.each(files.iter().map(|file| (file.worker, file.path.as_str())), limit, step)
+    }
+
+    /// Applies `step` to each item, at the address of the worker beside it.
+    fn each<I, T>(
+        &self,
+        items: impl Iterator<Item = (u32, I)>,
+        limit: Duration,
+        mut step: impl AsyncFnMut(&mut Walk, I) -> Result<T, DriverError>,
     ) -> Result<Vec<T>, DriverError> {
         let reactor = open_reactor()?;
         reactor.block_on(async {
             let addresses = 1 + self.config().more.len();
             let mut walks: Vec<Option<Walk>> = (0..addresses).map(|_| None).collect();
-            let mut results = Vec::with_capacity(files.len());
-            for file in files {
-                let walk = &mut walks[file.worker as usize % addresses];
+            let mut results = Vec::with_capacity(items.size_hint().0);
+            for (worker, item) in items {
+                let walk = &mut walks[worker as usize % addresses];
                 let walk = match walk {
                     Some(walk) => walk,
-                    None => {
-                        walk.insert(Walk::open(&reactor, self.config().of_worker(file.worker), limit).await?)
-                    }
+                    None => walk.insert(Walk::open(&reactor, self.config().of_worker(worker), limit).await?),
                 };
                 walk.caller.set_deadline(after(&reactor, limit));
-                results.push(step(walk, &file.path).await?);
+                results.push(step(walk, item).await?);
             }
             Ok(results)
         })

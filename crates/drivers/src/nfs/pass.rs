@@ -35,9 +35,7 @@ impl<'a> Operation<'a> {
     /// Removes everything that a pass may have made of the file; what is not there needs no removal.
     pub(super) async fn remove_all_of_file(&mut self) -> Result<(), Fault> {
         let of = TreeFile::of(self.op.object);
-        for role in
-            [TreeRole::Symlink, TreeRole::File, TreeRole::Renamed, TreeRole::Temporary, TreeRole::Directory]
-        {
+        for role in TreeRole::PATHS {
             let object = TreeFile { role, ..of }.object();
             self.session.handles.borrow_mut().forget(object);
             match self.remove_object(object, role == TreeRole::Directory).await {

@@ -68,6 +68,17 @@ struct Families {
 }
 
 impl Families {
+    /// A value now; `start_time_unix_nano` is when its count began, or 0.
+    fn number(&self, labels: Labels, start_time_unix_nano: u64, value: Number) -> NumberDataPoint {
+        NumberDataPoint {
+            attributes: attributes(labels),
+            start_time_unix_nano,
+            time_unix_nano: self.now_ns,
+            value: Some(value),
+            ..NumberDataPoint::default()
+        }
+    }
+
     /// Adds a metric under the name that `/metrics` has for it, so that dashboards need not care how it came.
     fn add(&mut self, name: &str, help: &str, data: Data) {
         // UCUM's names of units.
@@ -95,15 +106,8 @@ impl FamilySink for Families {
         help: &str,
         values: impl Iterator<Item = (Labels, f64)>,
     ) -> Result<(), Infallible> {
-        let time_unix_nano = self.now_ns;
-        let data_points: Vec<NumberDataPoint> = values
-            .map(|(labels, value)| NumberDataPoint {
-                attributes: attributes(labels),
-                time_unix_nano,
-                value: Some(Number::AsDouble(value)),
-                ..NumberDataPoint::default()
-            })
-            .collect();
+        let points = values.map(|(labels, value)| self.number(labels, 0, Number::AsDouble(value)));
+        let data_points: Vec<NumberDataPoint> = points.collect();
         if !data_points.is_empty() {
             self.add(name, help, Data::Gauge(Gauge { data_points }));
         }
@@ -116,16 +120,10 @@ impl FamilySink for Families {
         help: &str,
         values: impl Iterator<Item = (Since, u64)>,
     ) -> Result<(), Infallible> {
-        let time_unix_nano = self.now_ns;
-        let data_points: Vec<NumberDataPoint> = values
-            .map(|(since, value)| NumberDataPoint {
-                attributes: attributes(since.labels),
-                start_time_unix_nano: nanoseconds(since.began),
-                time_unix_nano,
-                value: Some(Number::AsInt(i64::try_from(value).unwrap_or(i64::MAX))),
-                ..NumberDataPoint::default()
-            })
-            .collect();
+        let points = values.map(|(Since { labels, began }, value)| {
+            self.number(labels, nanoseconds(began), Number::AsInt(i64::try_from(value).unwrap_or(i64::MAX)))
+        });
+        let data_points: Vec<NumberDataPoint> = points.collect();
         if !data_points.is_empty() {
             let aggregation_temporality = AggregationTemporality::Cumulative.into();
             self.add(name, help, Data::Sum(Sum { data_points, aggregation_temporality, is_monotonic: true }));

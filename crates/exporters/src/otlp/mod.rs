@@ -10,4 +10,4 @@ mod push;
 mod tests;
 
 pub use options::{OtlpOptions, OtlpOptionsError};
-pub use push::{OtlpLosses, OtlpPush, PushedRun};
+pub use push::{OtlpPush, PushedRun};

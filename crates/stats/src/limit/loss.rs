@@ -2,7 +2,7 @@
 
 use super::evidence::{Host, ObservedLoad, Path};
 use super::finding::{Bound, Cause, Confidence, Found};
-use super::network::{self, BUSY, USUAL_SEGMENT};
+use super::network::{self, BUSY};
 use super::target::round_trip_s;
 use super::words::percent;
 
@@ -82,6 +82,5 @@ fn allowed(path: &Path, lost: f64) -> f64 {
     let trip = round_trip_s(path).max(1e-6);
     let lost = lost.max(1e-9);
     let segments = (1.22 / lost.sqrt()).max(1.054 * (trip / lost).powf(0.75));
-    let segment = if path.mss_bytes > 0 { f64::from(path.mss_bytes) } else { USUAL_SEGMENT };
-    segments * segment / trip * path.connections.max(1.0)
+    segments * network::segment_bytes(path) / trip * path.connections.max(1.0)
 }

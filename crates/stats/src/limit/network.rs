@@ -29,7 +29,7 @@ const LOSSY_WHEN_SMALL: f64 = 0.001;
 /// order, whereas a host that moves a receiver between cores reorders a few in a thousand without loss.
 const DISORDERLY: f64 = 0.01;
 /// Assumed segment size when unknown, in bytes.
-pub(super) const USUAL_SEGMENT: f64 = 1448.0;
+const USUAL_SEGMENT: f64 = 1448.0;
 /// With fewer segments than this, shares mean nothing.
 const ENOUGH_SEGMENTS: u64 = 500;
 /// A path is slow if it carries less than this share of what the others carry.
@@ -307,9 +307,13 @@ pub(super) fn losses(path: &Path) -> (f64, f64) {
 /// The share of out-of-order segments from which a path is as lossy as [`LOSSY`]. A lost segment arrives a round trip later at
 /// the earliest, so everything that a connection receives meanwhile is out of order; with less, more was reordered than lost.
 fn disorderly(path: &Path) -> f64 {
-    let segment = if path.mss_bytes > 0 { f64::from(path.mss_bytes) } else { USUAL_SEGMENT };
-    let behind = path.rate() / path.connections.max(1.0) * round_trip_s(path) / segment;
+    let behind = path.rate() / path.connections.max(1.0) * round_trip_s(path) / segment_bytes(path);
     DISORDERLY.max(LOSSY * behind)
+}
+
+/// The size of a path's segments, or the usual one where it is unknown.
+pub(super) fn segment_bytes(path: &Path) -> f64 {
+    if path.mss_bytes > 0 { f64::from(path.mss_bytes) } else { USUAL_SEGMENT }
 }
 
 /// The share of lost segments, if it is significant.
