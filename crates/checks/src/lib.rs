@@ -23,10 +23,10 @@ pub mod test_support;
 pub use calibrate::{BlockSize, Microbenchmark, RepetitionResult, gather};
 pub use calibrate::{CalibrateRequest, calibrate};
 pub use check::{
-    ArrayRequest, BestFigure, CheckAccess, CheckInput, CheckInputError, CheckLoad, CheckNfsInput,
-    CheckReport, CheckRequest, CheckRow, CheckS3Input, CheckSettings, CheckSource, CheckVerdict,
-    CheckedArray, DataAddressFacts, ExistingTarget, OptionStyle, PhaseFigures, RowOutcome, SlowPath,
-    WrittenData, check, judge_check, management_address, positive,
+    ArrayRequest, BestFigure, CephRequest, CheckAccess, CheckInput, CheckInputError, CheckLoad,
+    CheckNfsInput, CheckRadosInput, CheckReport, CheckRequest, CheckRow, CheckS3Input, CheckSettings,
+    CheckSource, CheckVerdict, CheckedArray, DataAddressFacts, ExistingTarget, OptionStyle, PhaseFigures,
+    RowOutcome, SlowPath, WrittenData, check, gateway, judge_check, management_address, positive,
 };
 pub use error::CheckError;
 pub use network::{LinkChoice, NetworkReport, NetworkRequest, link_way, network, network_verdict};

@@ -221,6 +221,49 @@ fn our_objects_are_found_and_removed_and_no_others() {
 }
 
 /// One that cannot be removed is an error, and the others are removed all the same.
+/// Objects with their primary OSDs at one address are found again there, and removed wherever their primaries are by then.
+#[test]
+fn objects_are_placed_on_the_osds_of_an_address() {
+    let at =
+        |address: &str| RadosConfig { primary_address: Some(address.parse().unwrap()), ..config("placed") };
+    let all = |kind| (0..12).map(move |object| op(kind, object).range(0, 4096)).collect::<Vec<Op>>();
+    let failed = |config: RadosConfig, kind| {
+        let (results, _) = perform(config, &all(kind), LONG);
+        results.into_iter().filter(Result::is_err).count()
+    };
+    assert_eq!(failed(at("10.0.0.1"), OpKind::Put), 0);
+    assert_eq!(failed(at("10.0.0.1"), OpKind::Get), 0);
+    assert_eq!(failed(at("10.0.0.2"), OpKind::Get), 12, "they are on other OSDs");
+    assert_eq!(failed(config("placed"), OpKind::Get), 12, "their names do not say where they are");
+    let driver = RadosDriver::new(at("10.0.0.2")).unwrap();
+    let mut found = Vec::new();
+    driver.list(LONG, &mut |number, size| found.push((number, size))).unwrap();
+    found.sort_unstable();
+    assert_eq!(found, (0..12).map(|number| (number, 4096)).collect::<Vec<_>>());
+    let sizes = RadosDriver::new(at("10.0.0.1")).unwrap().sizes(&[3, 40], LONG).unwrap();
+    assert_eq!((sizes[&3], sizes[&40]), (Some(4096), None));
+    assert_eq!(driver.remove_all(LONG).unwrap(), 12);
+    let map = driver.osd_map(LONG).unwrap();
+    assert_eq!((map.count(), map.addresses().count()), (3, 3));
+}
+
+#[test]
+fn an_address_without_placement_groups_is_named() {
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
+    for (address, parts) in [
+        ("10.0.0.3", ["8 placement groups", "10.0.0.3"]),
+        ("10.0.0.9", ["no OSD that is up", "10.0.0.1, 10.0.0.2, 10.0.0.3"]),
+    ] {
+        let primary_address = Some(address.parse().unwrap());
+        let driver = RadosDriver::new(RadosConfig { primary_address, ..config("nowhere") }).unwrap();
+        let opened = reactor.block_on(driver.connect(&reactor, &context(1, LONG)));
+        let error = opened.err().unwrap();
+        assert_eq!(error.kind, ErrorKind::NotFound);
+        assert!(parts.iter().all(|part| error.detail.contains(part)), "{}", error.detail);
+        assert!(error.detail.contains("next: ") && !error.detail.contains('\n'), "{}", error.detail);
+    }
+}
+
 #[test]
 fn what_cannot_be_removed_is_reported() {
     let puts = [0x41, 0x42].map(|object| op(OpKind::Put, object).range(0, 16));

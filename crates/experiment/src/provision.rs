@@ -119,7 +119,7 @@ pub struct CephPool {
 }
 
 /// A user of Ceph's object gateway, whose bucket the S3 target creates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayUser {
     /// The placement target of the bucket; `None`: the zone group's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -110,6 +110,8 @@ fn advised(error: &ToolError) -> String {
     let text = error.to_string();
     match text.contains("; next: ") {
         true => text,
-        false => format!("{text}; next: run the command by hand, or correct provision in the experiment"),
+        false => format!(
+            "{text}; next: run the command by hand; then correct its options, or the host that it runs on"
+        ),
     }
 }

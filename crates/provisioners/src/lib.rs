@@ -6,6 +6,7 @@
 //! where `via` says, with a timeout each.
 
 mod ceph;
+mod ceph_cluster;
 mod error;
 mod gluster;
 mod item;
@@ -16,7 +17,8 @@ mod secret;
 mod tgt;
 mod tool;
 
-pub use error::ProvisionerError;
+pub use ceph_cluster::{CephCluster, ObjectGateway};
+pub use error::{ProvisionerError, ToolError};
 pub use item::remove_left;
 pub use provisioned::{ProvisionedItems, look};
 pub use tool::ToolAccess;

@@ -56,6 +56,11 @@ impl ProvisionedItems {
         self.keys.iter().cloned()
     }
 
+    /// What was created, in words.
+    pub fn created(&self) -> Vec<String> {
+        self.made.iter().map(|(_, item)| item.what()).collect()
+    }
+
     /// Leaves everything where it is: it stays in the journal.
     pub fn keep(&mut self) {
         self.made.clear();

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use experiment::{TargetKind, TargetUrl};
 use metrics::{ErrorKind, OpKind};
 
-use super::{PROTOCOLS, TargetError, kinds};
+use super::{PROTOCOLS, TargetError, first_address, kinds};
 
 /// A protocol that `manometer check` tests through each address of a server, by writing data and reading it back.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub struct CheckTraits {
     pub write: OpKind,
     /// The operation that reads it back.
     pub read: OpKind,
-    /// What is created on an array for the test, and which service its data addresses then offer.
+    /// What is created for the test on an array or a cluster, and which service its data addresses then offer.
     pub on_array: ArrayPlace,
     /// Ending of the table row of a target that could not be reached.
     pub unreachable: &'static str,
@@ -33,30 +34,34 @@ pub struct CheckTraits {
     pub(super) named: fn(&str, &TargetUrl) -> Result<CheckTarget, TargetError>,
     /// URL of a target through one address of its server, and the option that must go with it, if any.
     pub(super) through: fn(&CheckTarget, IpAddr) -> Through,
+    /// The addresses through which a target is checked unless the user names some. Blocks, for not much longer than the limit.
+    pub(super) addresses: fn(&CheckTarget, Duration) -> Result<Vec<IpAddr>, TargetError>,
 }
 
 /// URL of a target through an address, and the option that must go with it, if any.
 pub(super) type Through = (String, Option<(&'static str, String)>);
 
-/// What an array creates to hold data.
+/// What an array or a cluster creates to hold data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ArrayPlace {
     /// An exported file system.
     Export,
     /// A bucket.
     Bucket,
+    /// A pool of a Ceph cluster.
+    Pool,
 }
 
-/// An export, a bucket or the like to be checked: its name and its server.
+/// An export, a bucket, a pool or the like to be checked: its name and its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckTarget {
-    /// Name or address of the server, without brackets.
+    /// Name or address of the server, without brackets; empty where the options say how it is found.
     pub host: String,
     /// Port; `None`: the default, or the one requested.
     pub port: Option<u16>,
     /// Uses TLS.
     pub tls: bool,
-    /// Path of the export, or name of the bucket.
+    /// Path of the export, or name of the bucket or pool.
     pub name: String,
     /// Options of the target, as in an experiment file.
     pub options: BTreeMap<String, String>,
@@ -99,6 +104,26 @@ impl CheckTraits {
         options.extend(more.map(|(name, value)| (name.to_owned(), value)));
         (url, options)
     }
+
+    /// The addresses through which a target is checked unless the user names some: of a Ceph cluster all, otherwise the first
+    /// of the host's. Blocks, for not much longer than `limit`.
+    ///
+    /// # Errors
+    /// The host has no address, or the cluster does not answer.
+    pub fn addresses(&self, target: &CheckTarget, limit: Duration) -> Result<Vec<IpAddr>, TargetError> {
+        (self.addresses)(target, limit)
+    }
+}
+
+/// For kinds with a host in the URL: its first address.
+pub(super) fn host_address(target: &CheckTarget, _: Duration) -> Result<Vec<IpAddr>, TargetError> {
+    let CheckTarget { host, .. } = target;
+    let address = first_address(host).map_err(|why| {
+        TargetError::Input(format!(
+            "the host {host:?} has no address ({why}): check its spelling, or give an address"
+        ))
+    })?;
+    Ok(vec![address])
 }
 
 /// The protocols that `manometer check` tests, in the order of its report.

@@ -43,6 +43,7 @@ mod paths;
 mod place;
 mod protocol;
 mod rados;
+mod rados_check;
 mod rados_options;
 mod rados_place;
 mod rados_pool;

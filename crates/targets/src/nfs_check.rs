@@ -8,7 +8,7 @@ use metrics::OpKind::{Read, Write};
 use wire::nfs3::Status;
 
 use super::TargetError;
-use super::check::{ArrayPlace, CheckTarget, CheckTraits, Through, no_other_form};
+use super::check::{ArrayPlace, CheckTarget, CheckTraits, Through, host_address, no_other_form};
 use super::hosts::{host_and_port, in_url};
 use super::nfs::KIND;
 
@@ -24,6 +24,7 @@ pub(super) static CHECK: CheckTraits = CheckTraits {
     other_form: no_other_form,
     named,
     through,
+    addresses: host_address,
 };
 
 /// A file reached the largest size that the server allows (RFC 1813, NFS3ERR_FBIG); this says nothing about free space.

@@ -1,12 +1,13 @@
 //! `rados://pool`: objects in a pool of a Ceph cluster, through librados.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use drivers::rados::{RadosConfig, RadosDriver};
 use drivers::{Announce, DriverError, Secret};
 use experiment::OptionKind::{Count, Text};
-use experiment::{Cell, Job, NeededValue, OpNeed, OptionHelp, TargetKind, Transport, UrlForm};
+use experiment::{Cell, Job, NeededValue, OpNeed, OptionHelp, SyntaxError, TargetKind, Transport, UrlForm};
 use metrics::ErrorKind;
 use metrics::OpKind::{
     Append, Create, Delete, Exec, Get, List, OmapGet, OmapSet, Put, Read, Remove, Stat, Truncate, Write,
@@ -18,14 +19,15 @@ use super::lay_out::refuse_trims;
 use super::options::DIRECTORY;
 use super::paths::named;
 use super::place::{Entered, OwnPlace, PATIENCE};
+use super::rados_check;
 use super::rados_options::{
     EXEC_CLASS, EXEC_INPUT, EXEC_METHOD, EXEC_OUTPUT_SIZE, OMAP_KEYS, OMAP_VALUE_SIZE, method, omap,
 };
 use super::rados_place::{self, RadosPlace};
 use super::rados_pool::PoolFacts;
 use super::{
-    LaidOut, Look, OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError, StageRunner,
-    TargetError, named_job,
+    CheckTraits, LaidOut, Look, OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError,
+    StageRunner, TargetError, named_job,
 };
 
 /// The protocol of `rados:`.
@@ -56,6 +58,17 @@ pub(super) const MONITORS: OptionHelp = OptionHelp::new(
      keyring they need no configuration file",
 );
 
+pub(super) const PRIMARY_ADDRESS: OptionHelp = OptionHelp::checked(
+    "primary_address",
+    "all",
+    "only objects whose primary OSDs have this public address, such as one of several paths; they get locators for it",
+    |text| {
+        text.parse::<IpAddr>()
+            .map(drop)
+            .map_err(|_| SyntaxError::Form("write an IP address, such as 10.0.0.1"))
+    },
+);
+
 const OPTIONS: &[OptionHelp] = &[
     DIRECTORY,
     CONF,
@@ -63,6 +76,7 @@ const OPTIONS: &[OptionHelp] = &[
     ID,
     KEYRING,
     MONITORS,
+    PRIMARY_ADDRESS,
     OptionHelp::new(
         "namespace",
         Text,
@@ -83,7 +97,7 @@ const OPTIONS: &[OptionHelp] = &[
     EXEC_OUTPUT_SIZE,
 ];
 
-static KIND: TargetKind = TargetKind {
+pub(super) static KIND: TargetKind = TargetKind {
     objects: true,
     ranges: true,
     // As of rados bench, and of RBD and CephFS.
@@ -122,6 +136,10 @@ impl Protocol for Rados {
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
         Ok(Box::new(open(request)?))
+    }
+
+    fn check(&self) -> Option<&'static CheckTraits> {
+        Some(&rados_check::CHECK)
     }
 
     fn remove_left(&self, place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
@@ -196,10 +214,18 @@ fn open(request: &OpenRequest<'_>) -> Result<RadosTarget, TargetError> {
         (None, None) => prefix.clone(),
     };
     let entry = entry(request, namespace, prefix)?;
+    let primary_address = given.text(PRIMARY_ADDRESS.name).and_then(|text| text.parse().ok());
+    if job.is_some() && primary_address.is_some() {
+        return Err(wrong(format!(
+            "{} is for objects of the run's own, and the objects of a job lie where their names say; next: leave it out",
+            PRIMARY_ADDRESS.name
+        )));
+    }
     let config = RadosConfig {
         clients: given.number("clients").unwrap_or(1),
         omap: workload.does(|op| matches!(op, OmapSet | OmapGet)).then(|| omap(given)),
         exec: workload.does(|op| op == Exec).then(|| method(given)),
+        primary_address,
         named: job.map(|job| named_job::names(job, workload.jobs)).unwrap_or_default(),
         ..entry.config(provisioned_key(request))
     };
@@ -227,6 +253,9 @@ impl OpenTarget for RadosTarget {
             ("user", format!("client.{}", config.access.user)),
             ("client instances", config.clients.to_string()),
         ]);
+        facts.extend(
+            config.primary_address.map(|address| ("primary OSDs".to_owned(), format!("those at {address}"))),
+        );
         facts.extend(config.omap.map(|omap| {
             let text = format!("{} keys of {} bytes in each operation", omap.keys, omap.value_bytes);
             ("omap".to_owned(), text)

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use drivers::DriverError;
-use drivers::rados::{RadosConfig, RadosDriver};
+use drivers::rados::{RadosConfig, RadosDriver, short_version};
 use serde_json::Value;
 
 use super::FreeSpace;
@@ -42,7 +42,7 @@ impl PoolFacts {
         let own = pools.into_iter().find(|pool| pool["name"] == name.as_str());
         Ok(Self {
             fsid: fsid["fsid"].as_str().map(str::to_owned),
-            version: version["version"].as_str().map(short_version),
+            version: version["version"].as_str().map(|text| short_version(text).to_owned()),
             osds: count("num_up_osds").zip(count("num_osds")),
             // 0 until the manager has statistics.
             available_bytes: own
@@ -98,12 +98,4 @@ impl fmt::Display for PoolFacts {
         write!(f, "Ceph {}", self.version.as_deref().unwrap_or_default())?;
         self.osds.map_or(Ok(()), |(up, all)| write!(f, " with {up} of {all} OSDs up"))
     }
-}
-
-/// `16.2.15` of `ceph version 16.2.15 (hash) pacific (stable)`.
-fn short_version(text: &str) -> String {
-    text.split_whitespace()
-        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
-        .unwrap_or(text)
-        .to_owned()
 }

@@ -8,7 +8,7 @@ use metrics::ErrorKind;
 use metrics::OpKind::{Get, Put};
 
 use super::TargetError;
-use super::check::{ArrayPlace, CheckTarget, CheckTraits, Through};
+use super::check::{ArrayPlace, CheckTarget, CheckTraits, Through, host_address};
 use super::protocol::wrong;
 use super::s3::KIND;
 
@@ -24,6 +24,7 @@ pub(super) static CHECK: CheckTraits = CheckTraits {
     other_form,
     named,
     through,
+    addresses: host_address,
 };
 
 fn next(kind: ErrorKind, _: &str) -> Option<&'static str> {

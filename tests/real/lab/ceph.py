@@ -84,7 +84,8 @@ class OnDisk:
 
 
 class Cluster:
-    """A running cluster with its admin's keyring: with so many OSDs in memory, each of `device_bytes`, or with one on each disk.
+    """A running cluster with its admin's keyring: with so many OSDs in memory, each of `device_bytes`, or with one on each disk, or
+    with one in memory at each of `addresses`.
 
     The monitor and the commands are at `place`, which has `address`. There is one pool of two copies, `bench`, unless disks are given.
     """
@@ -97,6 +98,7 @@ class Cluster:
         device_bytes: int = 1 << 30,
         *,
         disks: Sequence[OnDisk] = (),
+        addresses: Sequence[str] = (),
         place: Place | None = None,
         address: str = ADDRESS,
     ) -> None:
@@ -121,9 +123,9 @@ class Cluster:
         every = [word for caps in ("mon", "osd", "mgr") for word in ("--cap", caps, "allow *")]
         self._run("ceph-authtool", "--create-keyring", str(keyring), "--gen-key", "-n", "mon.", "--cap", "mon", "allow *")
         self._run("ceph-authtool", str(keyring), "--gen-key", "-n", "client.admin", *every)
-        addresses = f"[v2:{address}:{port},v1:{address}:{old_port}]"
+        of_monitor = f"[v2:{address}:{port},v1:{address}:{old_port}]"
         monitors = str(directory / "monmap")
-        self._run("monmaptool", "--create", "--fsid", fsid, "--addv", "a", addresses, monitors)
+        self._run("monmaptool", "--create", "--fsid", fsid, "--addv", "a", of_monitor, monitors)
         self._run("ceph-mon", "--mkfs", "-i", "a", "--monmap", monitors, "--keyring", str(keyring))
         # The monitor ends last: OSDs that end look for it.
         self._daemon(stack, self._here, "ceph-mon", "a")
@@ -134,7 +136,8 @@ class Cluster:
         if disks:
             self.osds = [self._osd(stack, number, on) for number, on in enumerate(disks)]
             return
-        self.osds = [self._osd(stack, number) for number in range(osds)]
+        at = addresses or [address] * osds
+        self.osds = [self._osd(stack, number, public=public) for number, public in enumerate(at)]
         self.ask("osd", "pool", "create", POOL, str(PLACEMENT_GROUPS), str(PLACEMENT_GROUPS), "replicated")
         self.ask("osd", "pool", "application", "enable", POOL, "manometer")
         wait_until("clean placement groups", self._is_clean, 60, self.osds[0])
@@ -174,9 +177,9 @@ class Cluster:
         pools = json.loads(self._run("rados", "df", "--format=json"))["pools"]
         return dict(next(pool for pool in pools if pool["name"] == POOL))
 
-    def _osd(self, stack: ExitStack, number: int, on: OnDisk | None = None) -> Child:
+    def _osd(self, stack: ExitStack, number: int, on: OnDisk | None = None, public: str = ADDRESS) -> Child:
         directory = self.directory / f"osd.{number}"
-        flags: list[str] = []
+        flags = [f"--public-addr={public}"]
         if on is not None:
             directory.symlink_to(on.disk)
             flags = ["--osd-objectstore=bluestore", f"--public-addr={on.address}", f"--cluster-addr={on.address}"]

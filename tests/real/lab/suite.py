@@ -6,6 +6,7 @@ from types import ModuleType
 
 from . import (
     api_checks,
+    check_ceph,
     file_checks,
     fio_checks,
     fio_remote_checks,
@@ -63,6 +64,7 @@ BESIDE_OTHERS: list[ModuleType] = [
     rbd_checks,
     provision_checks,
     provision_ceph_checks,
+    check_ceph,
     radosgw_checks,
     interop_checks,
     api_checks,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use drivers::Sink;
 use drivers::s3::{Endpoint, Fingerprint};
+use experiment::PROVISIONED;
 use provision::ExportProtocol;
 use targets::{ArrayPlace, CheckTarget, CheckTraits};
 use units::Size;
@@ -34,6 +35,8 @@ pub struct CheckInput {
     pub skip_nfs: bool,
     /// Leave S3 out.
     pub skip_s3: bool,
+    /// Leave RADOS out.
+    pub skip_rados: bool,
     /// Measured time of each phase.
     pub duration: Duration,
     /// Try half and twice as much in flight after phases with a doubtful limit.
@@ -62,6 +65,8 @@ pub struct CheckInput {
     pub nfs: CheckNfsInput,
     /// What concerns S3 only.
     pub s3: CheckS3Input,
+    /// What concerns RADOS only.
+    pub rados: CheckRadosInput,
 }
 
 /// What concerns NFS only.
@@ -108,6 +113,13 @@ pub struct CheckS3Input {
     pub profile: Option<String>,
 }
 
+/// What concerns RADOS only.
+#[derive(Clone, Debug, Default)]
+pub struct CheckRadosInput {
+    /// The cluster's configuration file on this host; `None`: the monitors suffice.
+    pub conf: Option<PathBuf>,
+}
+
 impl CheckS3Input {
     /// Port on an array's data addresses.
     pub fn port(&self) -> u16 {
@@ -119,6 +131,7 @@ impl CheckS3Input {
 struct Protocols {
     nfs: &'static CheckTraits,
     s3: &'static CheckTraits,
+    rados: &'static CheckTraits,
 }
 
 impl Protocols {
@@ -127,18 +140,28 @@ impl Protocols {
             let found = targets::checked().find(|protocol| protocol.on_array == place);
             found.ok_or(CheckInputError::NoProtocol(place))
         };
-        Ok(Self { nfs: on_array(ArrayPlace::Export)?, s3: on_array(ArrayPlace::Bucket)? })
+        Ok(Self {
+            nfs: on_array(ArrayPlace::Export)?,
+            s3: on_array(ArrayPlace::Bucket)?,
+            rados: on_array(ArrayPlace::Pool)?,
+        })
     }
 }
 
 impl CheckSource {
-    /// Existing exports and buckets, by their URLs.
+    /// Existing exports, buckets and pools, by their URLs.
     ///
     /// # Errors
     /// A URL cannot be read.
-    pub fn of_urls(style: OptionStyle, nfs: &[String], s3: &[String]) -> Result<Self, CheckInputError> {
+    pub fn of_urls(
+        style: OptionStyle,
+        nfs: &[String],
+        s3: &[String],
+        rados: &[String],
+    ) -> Result<Self, CheckInputError> {
         let protocols = Protocols::find()?;
-        let given = [("nfs", protocols.nfs, nfs), ("s3", protocols.s3, s3)];
+        let given =
+            [("nfs", protocols.nfs, nfs), ("s3", protocols.s3, s3), ("rados", protocols.rados, rados)];
         let targets = given.into_iter().flat_map(|(option, protocol, texts)| {
             let option = style.name(option);
             texts.iter().map(move |text| match protocol.read(&option, text) {
@@ -175,9 +198,22 @@ impl CheckSource {
     fn has(&self, protocol: &'static CheckTraits) -> bool {
         match self {
             Self::Existing(given) => given.iter().any(|one| std::ptr::eq(one.protocol, protocol)),
-            Self::Array(_) | Self::Demo => true,
+            Self::Array(_) | Self::Demo => {
+                matches!(protocol.on_array, ArrayPlace::Export | ArrayPlace::Bucket)
+            }
+            Self::Ceph(_) => matches!(protocol.on_array, ArrayPlace::Pool | ArrayPlace::Bucket),
         }
     }
+}
+
+/// The bucket that a check of a Ceph cluster creates behind the object gateway at `http://host:port` or `https://host:port`.
+///
+/// # Errors
+/// It is none of both.
+pub fn gateway(style: OptionStyle, given: &str) -> Result<CheckTarget, CheckInputError> {
+    let Endpoint { tls, host, port } =
+        given.parse().map_err(|why| CheckInputError::Gateway { option: style.name("ceph-gateway"), why })?;
+    Ok(CheckTarget { host, port: Some(port), tls, name: PROVISIONED.to_owned(), options: BTreeMap::new() })
 }
 
 /// The address of an array's management, without surrounding white space.
@@ -212,6 +248,7 @@ impl CheckInput {
             data_vips: Vec::new(),
             skip_nfs: false,
             skip_s3: false,
+            skip_rados: false,
             duration: Duration::from_secs(60),
             probe: true,
             sink: Sink::Buffer,
@@ -245,6 +282,7 @@ impl CheckInput {
                 credentials_file: None,
                 profile: None,
             },
+            rados: CheckRadosInput::default(),
         }
     }
 
@@ -276,6 +314,13 @@ impl CheckInput {
                 tls: self.s3.tls,
                 options: self.s3_options(),
             },
+            CheckAccess {
+                protocol: protocols.rados,
+                checked: self.source.has(protocols.rados) && !self.skip_rados,
+                port: None,
+                tls: false,
+                options: options([("conf", self.rados.conf.as_ref().map(|conf| conf.display().to_string()))]),
+            },
         ];
         let load = self.load(style)?;
         let request = CheckRequest {
@@ -293,8 +338,11 @@ impl CheckInput {
             return Err(CheckInputError::DiscardOverTls { option, skip });
         }
         if !request.access.iter().any(|access| access.checked) {
-            let (nfs, s3) = (style.name("skip-nfs"), style.name("skip-s3"));
-            return Err(CheckInputError::NothingLeft { nfs, s3 });
+            let (first, other) = match request.source {
+                CheckSource::Ceph(_) => ("skip-rados", "skip-s3"),
+                _ => ("skip-nfs", "skip-s3"),
+            };
+            return Err(CheckInputError::NothingLeft { first: style.name(first), other: style.name(other) });
         }
         Ok(request)
     }

@@ -1,5 +1,6 @@
 //! What is wrong with the inputs of a check, in the words of whoever wrote them.
 
+use drivers::s3::EndpointError;
 use targets::{ArrayPlace, TargetError};
 use units::Size;
 
@@ -87,12 +88,20 @@ pub enum CheckInputError {
         skip: String,
     },
     /// Everything is skipped.
-    #[error("nothing is left to check: take {nfs} or {s3} away, or give the other target")]
+    #[error("nothing is left to check: take {first} or {other} away, or give the other target")]
     NothingLeft {
-        /// The option that leaves NFS out.
-        nfs: String,
-        /// The option that leaves S3 out.
-        s3: String,
+        /// The option that leaves one protocol out.
+        first: String,
+        /// The option that leaves another one out.
+        other: String,
+    },
+    /// The URL of an object gateway.
+    #[error("{option}: {why}")]
+    Gateway {
+        /// The option.
+        option: String,
+        /// What is wrong with it.
+        why: EndpointError,
     },
     /// A protocol that every version checks is not there.
     #[error("nothing is checked on an array's {0:?}; this is a defect")]
@@ -109,8 +118,9 @@ impl CheckInputError {
             | Self::OutOfRange { option, .. }
             | Self::Target { option, .. }
             | Self::NoAddress { option, .. }
-            | Self::DiscardOverTls { option, .. } => option,
-            Self::NothingLeft { nfs, .. } => nfs,
+            | Self::DiscardOverTls { option, .. }
+            | Self::Gateway { option, .. } => option,
+            Self::NothingLeft { first, .. } => first,
             Self::NoProtocol(_) => "",
         }
     }

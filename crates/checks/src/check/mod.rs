@@ -2,6 +2,8 @@
 //!
 //! The stages, in order: request, provisioning, rows, removal, report.
 
+mod ceph;
+mod ceph_paths;
 mod demo;
 mod document;
 mod input;
@@ -31,11 +33,15 @@ use runner::{Events, StopReason, StopToken, timestamp};
 use store::RunMaker;
 use targets::{HeldSecrets, Patience, Secrets};
 
-pub use input::{CheckInput, CheckNfsInput, CheckS3Input, management_address, positive};
+pub use input::{
+    CheckInput, CheckNfsInput, CheckRadosInput, CheckS3Input, gateway, management_address, positive,
+};
 pub use input_error::{CheckInputError, OptionStyle};
 pub use paths::SlowPath;
 pub use report::{CheckReport, CheckSettings, CheckedArray};
-pub use request::{ArrayRequest, CheckAccess, CheckLoad, CheckRequest, CheckSource, ExistingTarget};
+pub use request::{
+    ArrayRequest, CephRequest, CheckAccess, CheckLoad, CheckRequest, CheckSource, ExistingTarget,
+};
 pub use row::{CheckRow, ClientLoad, DataAddressFacts, PhaseFigures, RowOutcome, WrittenData};
 pub use verdict::{BestFigure, CheckVerdict, judge_check};
 
@@ -78,7 +84,7 @@ pub fn check(
     }
     let run = begin(&request)?;
     stop.set_leftovers(Some(runner::what_may_be_left(&run, request.journal_dir.as_deref())));
-    let provisioned = match Provisioned::prepare(&request, &run, stop, events, &ports, secrets) {
+    let provisioned = match Provisioned::prepare(&request, &run, stop, observer, &ports, secrets) {
         Ok(provisioned) => provisioned,
         Err(error) => {
             let plan = plan::of_check(&request.load, &[])?;

@@ -85,6 +85,7 @@ fn filled(cell: Cell, load: &CheckLoad, row: &RowTarget, phase: CheckPhase, name
     let mut cell = cell;
     let name = if named { format!("{} {}", row.label(), row.place) } else { row.label() };
     cell.target = Target::new(name, row.url.clone(), row.options.clone());
+    cell.target.provision.clone_from(&row.provision);
     cell.name = format!("{} {}", cell.target.name, phase.name());
     // The unit of comparison between two checks: the same phase through the same address.
     cell.workload_name = format!("{} {}", row.protocol.kind.scheme, phase.name());
@@ -150,7 +151,7 @@ mod tests {
             options: BTreeMap::new(),
         };
         let (url, options) = protocol.through(&target, path.address, &BTreeMap::new());
-        RowTarget { path, protocol, place: target.name, url, options, key: None }
+        RowTarget { path, protocol, place: target.name, url, options, key: None, provision: None }
     }
 
     #[test]

@@ -1,9 +1,13 @@
-//! What a check runs on: the array's session and what it created, or existing targets; and its removal.
+//! What a check runs on: what an array or a cluster created for it, or existing targets; and its removal.
+
+use std::sync::Arc;
 
 use provision::{ArraySession, Run, Targets, Want, Wanted};
+use provisioners::ProvisionedItems;
 use runner::{Events, StopToken};
 use targets::{ArrayPlace, Secrets};
 
+use super::ceph;
 use super::report::CheckedArray;
 use super::request::{ArrayRequest, CheckRequest, CheckSource};
 use super::row_targets::{self, RowTarget};
@@ -11,13 +15,13 @@ use crate::array_places::{self, AddressPorts};
 use crate::error::CheckError;
 
 /// Everything that the rows need, until it is removed.
-#[derive(Debug)]
 pub struct Provisioned {
     /// What is checked, in order.
     pub targets: Vec<RowTarget>,
-    /// The array, if one provisioned the targets.
+    /// The array or cluster, if one provisioned the targets.
     pub array: Option<CheckedArray>,
     session: Option<ArraySession>,
+    items: Option<ProvisionedItems>,
 }
 
 impl Provisioned {
@@ -30,15 +34,19 @@ impl Provisioned {
         request: &CheckRequest,
         run: &Run,
         stop: &StopToken,
-        events: &dyn Events,
+        events: &Arc<dyn Events>,
         ports: &AddressPorts,
         secrets: &dyn Secrets,
     ) -> Result<Self, CheckError> {
         match &request.source {
-            CheckSource::Array(array) => provision(request, array, run, stop, events, ports),
+            CheckSource::Array(array) => provision(request, array, run, stop, &**events, ports),
+            CheckSource::Ceph(ceph) => {
+                let (targets, array, items) = ceph::provision(request, ceph, run, stop, events)?;
+                Ok(Self { targets, array: Some(array), session: None, items: Some(items) })
+            }
             CheckSource::Existing(given) => {
                 let targets = row_targets::existing(request, given, secrets).map_err(CheckError::failure)?;
-                Ok(Self { targets, array: None, session: None })
+                Ok(Self { targets, array: None, session: None, items: None })
             }
             CheckSource::Demo => {
                 Err(CheckError::failure("the demonstration's array was not started; this is a defect"))
@@ -53,6 +61,10 @@ impl Provisioned {
             take_down(session, events);
         }
         drop(self.session.take());
+        if let Some(items) = &mut self.items {
+            events.note("removing what was created on the cluster");
+            items.remove().iter().for_each(|failure| events.error(failure));
+        }
         if let Err(error) = run.finish() {
             events.warn(&error.to_string());
         }
@@ -91,6 +103,7 @@ fn provision(
                 created: run.created_on_array(),
             }),
             session: Some(session),
+            items: None,
         }),
         Err(error) => {
             take_down(&mut session, events);

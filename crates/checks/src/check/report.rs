@@ -15,7 +15,7 @@ pub struct CheckReport {
     pub finished: jiff::Timestamp,
     /// The settings.
     pub settings: CheckSettings,
-    /// The array, when one was provisioned.
+    /// The array or cluster, when one created the targets.
     pub array: Option<CheckedArray>,
     /// The kernel interface that generated the load.
     pub reactor: ReactorFacts,
@@ -56,14 +56,14 @@ pub struct CheckSettings {
     pub s3_payload: String,
 }
 
-/// The array that was provisioned.
+/// The array or Ceph cluster on which the targets were created.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CheckedArray {
-    /// Its management address.
+    /// An array's management address, or `Ceph cluster` with its identity.
     pub management: String,
-    /// The negotiated API version.
+    /// The negotiated version of an array's API, or the cluster's version.
     pub api_version: String,
-    /// Why these data addresses were chosen.
+    /// Why these data addresses were chosen; of a cluster: what is there.
     pub address_choice: Vec<String>,
     /// What the check created on it, in words.
     pub created: Vec<String>,

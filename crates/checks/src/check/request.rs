@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use drivers::Sink;
+use experiment::Via;
 use provision::{ExportProtocol, Management};
 use targets::{CheckTarget, CheckTraits};
 
@@ -20,7 +21,9 @@ const MAX_FILE: u64 = 1 << 30;
 pub enum CheckSource {
     /// An array that creates the targets.
     Array(ArrayRequest),
-    /// Existing exports, buckets and the like.
+    /// A Ceph cluster whose tools create the targets.
+    Ceph(CephRequest),
+    /// Existing exports, buckets, pools and the like.
     Existing(Vec<ExistingTarget>),
     /// A simulated array in this process.
     Demo,
@@ -44,6 +47,19 @@ pub struct ArrayRequest {
     pub filesystem: Option<String>,
     /// An existing bucket to use.
     pub bucket: Option<String>,
+}
+
+/// How a Ceph cluster's tools are called, and what they create.
+#[derive(Clone, Debug, Default)]
+pub struct CephRequest {
+    /// Options for `ceph` and `radosgw-admin`.
+    pub options: Vec<String>,
+    /// How the host that runs them is reached; `None`: this host.
+    pub via: Option<Via>,
+    /// Addresses of object gateways in place of those that the cluster knows.
+    pub gateways: Vec<CheckTarget>,
+    /// Number of placement groups of the pool; `None`: a power of two that is at least eight times the number of OSDs.
+    pub pg_num: Option<u32>,
 }
 
 /// The shape and amount of the load.
@@ -134,6 +150,7 @@ impl CheckRequest {
             CheckSource::Existing(given) => {
                 given.iter().any(|one| std::ptr::eq(one.protocol, access.protocol) && one.target.tls)
             }
+            CheckSource::Ceph(ceph) => access.protocol.has_keys && ceph.gateways.iter().any(|one| one.tls),
             CheckSource::Array(_) | CheckSource::Demo => access.tls,
         })
     }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use experiment::Provision;
 use provision::DataInterface;
-use targets::{AccessKey, CheckTarget, CheckTraits, HostAddressError, Secrets};
+use targets::{AccessKey, CheckTarget, CheckTraits, Secrets, TargetError};
 
 use super::request::{CheckRequest, ExistingTarget};
 use super::row::DataAddressFacts;
@@ -17,7 +18,7 @@ pub struct RowTarget {
     pub path: DataAddressFacts,
     /// The protocol.
     pub protocol: &'static CheckTraits,
-    /// The export or the bucket.
+    /// The export, the bucket or the pool; what tells it from others with its protocol and address.
     pub place: String,
     /// The target through this address, as in an experiment file; without credentials.
     pub url: String,
@@ -25,6 +26,8 @@ pub struct RowTarget {
     pub options: BTreeMap<String, String>,
     /// Its credentials, if it needs any.
     pub key: Option<AccessKey>,
+    /// What the check creates for it by the tools of a server.
+    pub provision: Option<Provision>,
 }
 
 impl RowTarget {
@@ -33,7 +36,7 @@ impl RowTarget {
         format!("{} {}", self.protocol.kind.scheme, self.path.address)
     }
 
-    fn new(
+    pub(super) fn new(
         path: DataAddressFacts,
         protocol: &'static CheckTraits,
         target: &CheckTarget,
@@ -41,7 +44,7 @@ impl RowTarget {
         key: Option<AccessKey>,
     ) -> Self {
         let (url, options) = protocol.through(target, path.address, usual);
-        Self { path, protocol, place: target.name.clone(), url, options, key }
+        Self { path, protocol, place: target.name.clone(), url, options, key, provision: None }
     }
 }
 
@@ -82,34 +85,35 @@ pub fn on_array(
         .collect()
 }
 
-/// The host of a target has no address.
+/// The addresses of a target are not known.
 #[derive(Debug, thiserror::Error)]
-#[error("--{scheme}: the host {host:?} has no address ({why}): check its spelling, or give an address")]
-pub struct RowHostError {
+#[error("--{scheme}: {why}")]
+pub struct RowAddressError {
     /// The flag that names the target.
     pub scheme: &'static str,
-    /// The host.
-    pub host: String,
-    /// Why it has none.
-    pub why: HostAddressError,
+    /// Why.
+    pub why: TargetError,
 }
 
 /// The rows of existing targets. `secrets` has credentials for the scheme of each protocol that needs them.
 ///
 /// # Errors
-/// A host has no address.
+/// A host has no address, or a cluster does not answer.
 pub fn existing(
     request: &CheckRequest,
     given: &[ExistingTarget],
     secrets: &dyn Secrets,
-) -> Result<Vec<RowTarget>, RowHostError> {
+) -> Result<Vec<RowTarget>, RowAddressError> {
     let mut rows = Vec::new();
     for protocol in targets::checked() {
         let Some(access) = request.access(protocol) else { continue };
         let key = secrets.key(protocol.kind.scheme);
         for ExistingTarget { target, .. } in given.iter().filter(|one| std::ptr::eq(one.protocol, protocol)) {
-            let target = CheckTarget { port: target.port.or(access.port), ..target.clone() };
-            for address in addresses(request, protocol.kind.scheme, &target.host)? {
+            let mut target = CheckTarget { port: target.port.or(access.port), ..target.clone() };
+            for (name, value) in &access.options {
+                target.options.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+            for address in addresses(request, protocol, &target)? {
                 let path = DataAddressFacts { address, subnet: None, array_mtu: None };
                 rows.push(RowTarget::new(path, protocol, &target, &access.options, key.clone()));
             }
@@ -118,11 +122,15 @@ pub fn existing(
     Ok(rows)
 }
 
-/// The addresses that the user named, else the first to which the host name resolves.
-fn addresses(request: &CheckRequest, scheme: &'static str, host: &str) -> Result<Vec<IpAddr>, RowHostError> {
+/// The addresses that the user named, else those that the target itself is known to have.
+fn addresses(
+    request: &CheckRequest,
+    protocol: &CheckTraits,
+    target: &CheckTarget,
+) -> Result<Vec<IpAddr>, RowAddressError> {
     if !request.data_vips.is_empty() {
         return Ok(request.data_vips.clone());
     }
-    let address = targets::first_address(host);
-    Ok(vec![address.map_err(|why| RowHostError { scheme, host: host.to_owned(), why })?])
+    let found = protocol.addresses(target, request.load.connect_timeout);
+    found.map_err(|why| RowAddressError { scheme: protocol.kind.scheme, why })
 }

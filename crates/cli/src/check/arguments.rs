@@ -7,12 +7,13 @@ use clap::{Args, ValueEnum};
 use provision::ExportProtocol;
 use units::{Size, Span};
 
-/// Measures NFS and S3 throughput through each data address, and finds broken or slow paths.
+/// Measures NFS, S3 and RADOS throughput through each data address, and finds broken or slow paths.
 ///
 /// On a FlashBlade, give the management address and an API token. The check creates a file system and a
 /// bucket, writes and reads them through one data address per subnet, and removes everything it created. With
-/// --nfs and --s3 it uses an existing export or bucket on any server, and removes only its own files and
-/// objects.
+/// --ceph it does the same with a pool and a bucket of a Ceph cluster, through the public address of every host
+/// with OSDs and of every object gateway. With --nfs, --s3 and --rados it uses an existing export, bucket or
+/// pool, and removes only its own files and objects.
 ///
 /// Exit code: 0 every row succeeded, 1 a row failed or the check could not run, 2 wrong usage, 129, 130 or
 /// 143 interrupted.
@@ -49,8 +50,39 @@ pub struct CheckArguments {
     #[arg(long, value_name = "DURATION", default_value = "30s", help_heading = "Array")]
     pub call_timeout: Span,
     /// Check a simulated array inside this process; needs nothing and touches nothing
-    #[arg(long, help_heading = "Array", conflicts_with_all = ["management", "token_file", "nfs", "s3", "data_vip", "filesystem", "bucket"])]
+    #[arg(long, help_heading = "Array", conflicts_with_all = ["management", "token_file", "nfs", "s3", "rados", "data_vip", "filesystem", "bucket"])]
     pub demo: bool,
+
+    /// Check a Ceph cluster: RADOS and S3 through each public address. The tools `ceph` and `radosgw-admin`
+    /// create a pool with a user of its own, and a user of the object gateway with a bucket, and remove them
+    #[arg(long, help_heading = "Ceph", conflicts_with_all = ["management", "token_file", "nfs", "s3", "rados", "filesystem", "bucket", "demo"])]
+    pub ceph: bool,
+    /// The cluster's configuration on this host [default: CEPH_CONF from the environment, else /etc/ceph/ceph.conf
+    /// if there is one; with --ceph-via none: the monitors' addresses suffice]
+    #[arg(long, value_name = "FILE", help_heading = "Ceph")]
+    pub ceph_conf: Option<PathBuf>,
+    /// Run the tools on this host, by ssh: host, user@host, host:port, or a name from your ssh configuration
+    #[arg(
+        long,
+        value_name = "HOST",
+        help_heading = "Ceph",
+        requires = "ceph",
+        conflicts_with = "ceph_via_command"
+    )]
+    pub ceph_via: Option<String>,
+    /// Run the tools by this command, such as 'cephadm shell --' or 'kubectl exec -i deploy/rook-ceph-tools --'
+    #[arg(long, value_name = "COMMAND", help_heading = "Ceph", requires = "ceph")]
+    pub ceph_via_command: Option<String>,
+    /// Option for the tools, such as --ceph-option=--id=operator; may be repeated
+    #[arg(long, value_name = "OPTION", help_heading = "Ceph", requires = "ceph", allow_hyphen_values = true)]
+    pub ceph_option: Vec<String>,
+    /// Object gateway, as http://host:port or https://host:port, instead of those that the cluster knows; may be
+    /// repeated
+    #[arg(long, value_name = "URL", help_heading = "Ceph", requires = "ceph")]
+    pub ceph_gateway: Vec<String>,
+    /// Placement groups of the pool [default: 8 for each OSD, rounded up to a power of two]
+    #[arg(long, value_name = "N", help_heading = "Ceph", requires = "ceph", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub ceph_pg_num: Option<u32>,
 
     /// Check this export instead of an array: nfs://host[:port]/export; may be repeated
     #[arg(long, value_name = "URL", help_heading = "Any server")]
@@ -58,6 +90,10 @@ pub struct CheckArguments {
     /// Check this bucket instead of an array: s3://bucket?endpoint=https://host or https://host/bucket; may be repeated
     #[arg(long, value_name = "URL", help_heading = "Any server")]
     pub s3: Vec<String>,
+    /// Check this pool of a Ceph cluster through each public address of its OSDs: rados://pool?conf=/etc/ceph/ceph.conf;
+    /// may be repeated
+    #[arg(long, value_name = "URL", help_heading = "Any server")]
+    pub rados: Vec<String>,
 
     /// Skip NFS
     #[arg(long, help_heading = "What to check")]
@@ -65,6 +101,9 @@ pub struct CheckArguments {
     /// Skip S3
     #[arg(long, help_heading = "What to check", conflicts_with = "skip_nfs")]
     pub skip_s3: bool,
+    /// Skip RADOS
+    #[arg(long, help_heading = "What to check")]
+    pub skip_rados: bool,
     /// Measured time of each phase (write, then read); a bare number means seconds
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = bare_seconds, help_heading = "What to check")]
     pub duration: Span,
@@ -91,7 +130,7 @@ pub struct CheckArguments {
     /// Size of one NFS read or write; the server's limits apply
     #[arg(long, value_name = "SIZE", default_value = "1MiB", help_heading = "Load")]
     pub block_size: Size,
-    /// Size of one S3 object
+    /// Size of one S3 or RADOS object
     #[arg(long, value_name = "SIZE", default_value = "8MiB", help_heading = "Load")]
     pub object_size: Size,
     /// Where read data goes: into a buffer, or dropped in the kernel after its length is checked
@@ -180,6 +219,8 @@ Examples:
   manometer check --management array1 --token-file ~/token --duration 20s --output csv
   manometer check --nfs nfs://filer/export --skip-s3
   manometer check --s3 's3://bucket?endpoint=https://s3.example.com' --verify
+  manometer check --ceph --ceph-via admin@mon1
+  manometer check --rados 'rados://pool?id=bench' --object-size 4MiB
   manometer check --demo";
 
 /// A duration; a bare number is in seconds, as in flashblade-plumbing.

@@ -1,20 +1,24 @@
 //! Builds the request of a check from the arguments and the environment.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use checks::{
-    ArrayRequest, CheckInput, CheckInputError, CheckRequest, CheckS3Input, CheckSource, OptionStyle,
-    RecordOptions, management_address,
+    ArrayRequest, CephRequest, CheckInput, CheckInputError, CheckRequest, CheckS3Input, CheckSource,
+    OptionStyle, RecordOptions, gateway, management_address,
 };
 use drivers::Sink;
 use drivers::s3::{Endpoint, Fingerprint};
+use experiment::Via;
 use provision::{ApiSecret, Management, Trust};
 
 use super::arguments::{CheckArguments, NfsVersionChoice, PayloadChoice, ReactorChoice, SinkChoice};
 
 /// How options are written here.
 const STYLE: OptionStyle = OptionStyle::Flags;
+
+/// Where Ceph's packages put the configuration.
+const CEPH_CONF: &str = "/etc/ceph/ceph.conf";
 
 /// A usage error: one line that names the input and says what to write instead.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +56,9 @@ fn input(
     input.s3 = s3(arguments, variable, input.s3)?;
     input.source = source(arguments, variable, &input.s3)?;
     input.data_vips.clone_from(&arguments.data_vip);
-    (input.skip_nfs, input.skip_s3) = (arguments.skip_nfs, arguments.skip_s3);
+    (input.skip_nfs, input.skip_s3, input.skip_rados) =
+        (arguments.skip_nfs, arguments.skip_s3, arguments.skip_rados);
+    input.rados.conf = ceph_conf(arguments, variable);
     input.duration = arguments.duration.0;
     input.probe = !arguments.no_probe;
     input.sink = match (arguments.verify, arguments.sink) {
@@ -86,16 +92,19 @@ fn source(
     if arguments.demo {
         return Ok(CheckSource::Demo);
     }
+    if arguments.ceph {
+        return Ok(CheckSource::Ceph(ceph(arguments)?));
+    }
     let (filesystem, bucket) = (&arguments.filesystem, &arguments.bucket);
-    if !arguments.nfs.is_empty() || !arguments.s3.is_empty() {
+    if !arguments.nfs.is_empty() || !arguments.s3.is_empty() || !arguments.rados.is_empty() {
         for (given, name) in [(filesystem, "--filesystem"), (bucket, "--bucket")] {
             if given.is_some() {
                 return Err(UsageError(format!(
-                    "{name} names something on an array, --nfs and --s3 do without one: leave one of them out"
+                    "{name} names something on an array, --nfs, --s3 and --rados do without one: leave one of them out"
                 )));
             }
         }
-        return Ok(CheckSource::of_urls(STYLE, &arguments.nfs, &arguments.s3)?);
+        return Ok(CheckSource::of_urls(STYLE, &arguments.nfs, &arguments.s3, &arguments.rados)?);
     }
     let given = arguments.management.as_deref().filter(|address| !address.trim().is_empty());
     if let (None, Some(address)) = (given, arguments.data_vip.first())
@@ -106,7 +115,8 @@ fn source(
     let address = given.ok_or_else(|| {
         UsageError(
             "no array is named: set FB_MGMT_VIP or give --management HOST; or check an existing \
-             target with --nfs or --s3 (or --data-vip with --filesystem or --bucket), or try --demo"
+             target with --nfs, --s3 or --rados (or --data-vip with --filesystem or --bucket), a Ceph cluster with \
+             --ceph, or try --demo"
                 .into(),
         )
     })?;
@@ -120,6 +130,39 @@ fn source(
         filesystem: filesystem.clone(),
         bucket: bucket.clone(),
     }))
+}
+
+/// The configuration of this host's librados. That of another host's tools may be another cluster's.
+fn ceph_conf(arguments: &CheckArguments, variable: &impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let elsewhere = arguments.ceph_via.is_some() || arguments.ceph_via_command.is_some();
+    let usual = || {
+        let named = variable("CEPH_CONF").filter(|name| !name.is_empty()).map(PathBuf::from);
+        named.or_else(|| Some(PathBuf::from(CEPH_CONF)).filter(|path| path.exists()))
+    };
+    arguments.ceph_conf.clone().or_else(|| if elsewhere { None } else { usual() })
+}
+
+fn ceph(arguments: &CheckArguments) -> Result<CephRequest, UsageError> {
+    let words = |command: &String| command.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let via = match (&arguments.ceph_via, arguments.ceph_via_command.as_ref().map(words)) {
+        (Some(host), _) => Some(Via::Ssh { host: host.clone(), options: Vec::new() }),
+        (None, Some(command)) if command.is_empty() => {
+            let text = "--ceph-via-command is empty: write a command, such as 'cephadm shell --'";
+            return Err(UsageError(text.to_owned()));
+        }
+        (None, command) => command.map(|command| Via::Command { command }),
+    };
+    let mut options = arguments.ceph_option.clone();
+    if let (None, Some(conf)) = (&via, &arguments.ceph_conf) {
+        options.push(format!("--conf={}", conf.display()));
+    }
+    let gateways = arguments.ceph_gateway.iter().map(|url| gateway(STYLE, url));
+    Ok(CephRequest {
+        options,
+        via,
+        gateways: gateways.collect::<Result<_, _>>()?,
+        pg_num: arguments.ceph_pg_num,
+    })
 }
 
 fn token(

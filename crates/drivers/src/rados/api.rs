@@ -45,6 +45,7 @@ library_functions! {
         fn rados_ioctx_create(cluster: ClusterHandle, pool: *const c_char, out: *mut PoolHandle) -> c_int;
         fn rados_ioctx_destroy(pool: PoolHandle);
         fn rados_ioctx_set_namespace(pool: PoolHandle, namespace: *const c_char);
+        fn rados_ioctx_locator_set_key(pool: PoolHandle, key: *const c_char);
         fn rados_aio_create_completion(
             argument: *mut c_void,
             complete: Option<Callback>,

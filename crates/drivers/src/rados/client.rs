@@ -1,12 +1,13 @@
 //! Clients of a cluster, each an instance of librados with threads of its own, and pools as they see them.
 
-use std::ffi::{CString, c_int};
+use std::ffi::{CStr, CString, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::ErrorKind;
+use serde_json::Value;
 
 use super::api::{ClusterHandle, Librados, PoolHandle, librados};
 use super::config::RadosConfig;
@@ -99,6 +100,44 @@ impl RadosClient {
         }
         Ok(())
     }
+
+    /// A monitor's answer, in JSON, to a command with these arguments; `None` if it refuses.
+    pub(super) fn ask(&self, command: &Value) -> Option<String> {
+        let mut command = command.clone();
+        command["format"] = "json".into();
+        self.monitor(&command.to_string())
+    }
+
+    /// A monitor's answer to a command in JSON; `None` if it refuses.
+    pub(super) fn monitor(&self, command: &str) -> Option<String> {
+        let command: CString = c_text(command).ok()?;
+        let mut commands = [command.as_ptr()];
+        let (mut output, mut output_len, mut status, mut status_len) =
+            (ptr::null_mut(), 0, ptr::null_mut(), 0);
+        // SAFETY: one command, which ends with a zero byte; librados allocates what it writes, and it is freed once.
+        unsafe {
+            let code = (self.api.rados_mon_command)(
+                self.cluster,
+                commands.as_mut_ptr(),
+                1,
+                ptr::null(),
+                0,
+                &mut output,
+                &mut output_len,
+                &mut status,
+                &mut status_len,
+            );
+            let text = (code >= 0 && !output.is_null()).then(|| {
+                String::from_utf8_lossy(std::slice::from_raw_parts(output.cast(), output_len)).into_owned()
+            });
+            for buffer in [output, status] {
+                if !buffer.is_null() {
+                    (self.api.rados_buffer_free)(buffer);
+                }
+            }
+            text
+        }
+    }
 }
 
 impl Drop for RadosClient {
@@ -140,6 +179,15 @@ impl RadosPool {
         // SAFETY: the handle is open.
         unsafe { (api.rados_set_pool_full_try)(handle) };
         Ok(Self { api, handle, client: Arc::clone(client) })
+    }
+
+    /// Sets what the pool hashes in place of the names of objects, for operations that start from now on; `None`: nothing.
+    #[inline]
+    pub(super) fn locate(&self, locator: Option<&CStr>) {
+        // SAFETY: the handle is open and used by this thread only; librados copies the text.
+        unsafe {
+            (self.api.rados_ioctx_locator_set_key)(self.handle, locator.map_or(ptr::null(), CStr::as_ptr))
+        };
     }
 }
 

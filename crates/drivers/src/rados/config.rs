@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use crate::Secret;
@@ -27,6 +28,8 @@ pub struct RadosConfig {
     /// Objects that the user named, by number, each with 1 to [`MAX_NAME_BYTES`] bytes and none of them 0; where there are
     /// any, the prefix is not used.
     pub named: BTreeMap<u64, String>,
+    /// The public address of the primary OSDs of all our objects; `None`: objects lie on all OSDs of the pool.
+    pub primary_address: Option<IpAddr>,
     /// Instances of librados that all workers share, at least 1.
     pub clients: u32,
     /// The keys of `omap-set` and `omap-get`; without them there are no such operations.
@@ -98,6 +101,7 @@ impl RadosConfig {
             namespace: String::new(),
             prefix: prefix.into(),
             named: BTreeMap::new(),
+            primary_address: None,
             clients: 1,
             omap: None,
             exec: None,

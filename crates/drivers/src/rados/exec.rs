@@ -8,10 +8,10 @@ use metrics::ErrorKind;
 
 use super::RadosDriver;
 use super::api::{Librados, ReadHandle};
-use super::client::{RadosPool, c_text};
+use super::client::c_text;
 use super::config::ObjectMethod;
 use super::error::{failure, text};
-use super::flights::RadosCalls;
+use super::flights::{Located, RadosCalls};
 use crate::DriverError;
 use crate::failure::Failure;
 use crate::flights::TakenFlight;
@@ -84,12 +84,12 @@ impl Exec {
     pub(super) async fn call(
         &self,
         flight: &mut TakenFlight<'_, RadosCalls>,
-        pool: &RadosPool,
+        at: &Located<'_>,
         oid: *const c_char,
     ) -> Result<(), Failure> {
         flight.room(self.output_bytes);
         let called = flight
-            .fly_read(pool, oid, |api, read, memory| {
+            .fly_read(at, oid, |api, read, memory| {
                 let answer = &mut memory.extra;
                 let places = (&raw mut answer.output_bytes, &raw mut answer.result);
                 // SAFETY: all of it is the flight's.
@@ -170,7 +170,7 @@ impl RadosDriver {
             let output = RefCell::new((vec![0_u8; exec.output_bytes], 0_usize, 0_i32));
             let read = ReadOp { api, handle };
             control.all(
-                &[NOBODY],
+                &[(NOBODY, None)],
                 |oid, completion, _| {
                     let (output, used, result) = &mut *output.borrow_mut();
                     let places = (&raw mut *used, &raw mut *result);

@@ -1,6 +1,6 @@
 //! Operations that librados has.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
 use metrics::ErrorKind;
@@ -29,6 +29,14 @@ pub(super) struct Answer {
 
 /// librados.
 pub(super) struct RadosCalls(pub(super) &'static Librados);
+
+/// Where an operation's object is.
+pub(super) struct Located<'a> {
+    /// The pool.
+    pub(super) pool: &'a RadosPool,
+    /// What the pool hashes in place of the name; either all operations of a session have one, or none.
+    pub(super) locator: Option<&'a CStr>,
+}
 
 /// An operation that librados has.
 pub(super) struct RadosCall {
@@ -84,20 +92,20 @@ impl TakenFlight<'_, RadosCalls> {
     /// Starts an operation and waits for its result. `start` passes the completion and the memory to librados.
     pub(super) async fn fly(
         &mut self,
-        pool: &RadosPool,
+        at: &Located<'_>,
         start: impl FnOnce(&Librados, CompletionHandle, &mut FlightMemory<Answer>) -> c_int,
     ) -> Result<i64, Failure> {
-        self.launch(pool, |call, memory| start(call.api, call.completion, memory)).await
+        self.launch(at, |call, memory| start(call.api, call.completion, memory)).await
     }
 
     /// Performs a write operation on the object of this name, which `add` says the content of.
     pub(super) async fn fly_write(
         &mut self,
-        pool: &RadosPool,
+        at: &Located<'_>,
         oid: *const c_char,
         add: impl FnOnce(&Librados, WriteHandle),
     ) -> Result<i64, Failure> {
-        self.launch(pool, |call, _| {
+        self.launch(at, |call, _| {
             // SAFETY: the handle is the call's, and released with it; librados copies the name.
             unsafe {
                 call.write = (call.api.rados_create_write_op)();
@@ -116,11 +124,11 @@ impl TakenFlight<'_, RadosCalls> {
     /// flight's.
     pub(super) async fn fly_read(
         &mut self,
-        pool: &RadosPool,
+        at: &Located<'_>,
         oid: *const c_char,
         add: impl FnOnce(&'static Librados, ReadHandle, &mut FlightMemory<Answer>),
     ) -> Result<i64, Failure> {
-        self.launch(pool, |call, memory| {
+        self.launch(at, |call, memory| {
             // SAFETY: as above.
             unsafe {
                 call.read = (call.api.rados_create_read_op)();
@@ -137,7 +145,7 @@ impl TakenFlight<'_, RadosCalls> {
 
     async fn launch(
         &mut self,
-        pool: &RadosPool,
+        at: &Located<'_>,
         start: impl FnOnce(&mut RadosCall, &mut FlightMemory<Answer>) -> c_int,
     ) -> Result<i64, Failure> {
         self.start(|calls, argument, memory| {
@@ -150,7 +158,10 @@ impl TakenFlight<'_, RadosCalls> {
                 return Err(Failure::new(ErrorKind::Local, "librados has no memory for an operation"));
             }
             let (write, read) = (ptr::null_mut(), ptr::null_mut());
-            let mut call = RadosCall { api, completion, pool: pool.handle, write, read };
+            let mut call = RadosCall { api, completion, pool: at.pool.handle, write, read };
+            if at.locator.is_some() {
+                at.pool.locate(at.locator);
+            }
             match start(&mut call, memory) {
                 code if code < 0 => Err(failure(code)),
                 _ => Ok(call),

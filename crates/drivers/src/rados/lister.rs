@@ -85,7 +85,7 @@ impl Page {
             Some(listing) => listing,
             None => self.listing.insert(self.shared.begin(self.lane)?),
         };
-        if !listing.next(|_| {})? {
+        if !listing.next(|_, _| {})? {
             self.listing = None;
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Lists a pool's namespace page by page. librados has no asynchronous call for it.
 
+use std::ffi::c_char;
 use std::{ptr, slice};
 
 use super::api::{CursorHandle, ListedObject};
@@ -50,8 +51,8 @@ impl Listing {
         }
     }
 
-    /// Calls `each` with the names of the next page; false when the list has ended. Blocks.
-    pub(super) fn next(&mut self, mut each: impl FnMut(&[u8])) -> Result<bool, Failure> {
+    /// Calls `each` with the names of the next page, each with its locator, which is empty where there is none; false when the list has ended. Blocks.
+    pub(super) fn next(&mut self, mut each: impl FnMut(&[u8], &[u8])) -> Result<bool, Failure> {
         let (api, io) = (self.pool.api, self.pool.handle);
         let mut next = self.at;
         // SAFETY: the page has room for this many, and the cursors are this pool's. The next one is written to the
@@ -75,8 +76,10 @@ impl Listing {
         let count = (count as usize).min(self.page.len());
         for object in &self.page[..count] {
             if !object.name.is_null() {
-                // SAFETY: librados wrote a name of this length.
-                each(unsafe { slice::from_raw_parts(object.name.cast(), object.name_len) });
+                // SAFETY: librados wrote texts of these lengths.
+                each(unsafe { text(object.name, object.name_len) }, unsafe {
+                    text(object.locator, object.locator_len)
+                });
             }
         }
         // SAFETY: these were filled by librados, and are freed once.
@@ -88,6 +91,18 @@ impl Listing {
         }
         // SAFETY: both cursors are this pool's.
         Ok(unsafe { (api.rados_object_list_cursor_cmp)(io, self.at, self.finish) < 0 })
+    }
+}
+
+/// A text that librados wrote; one that is missing is empty.
+///
+/// # Safety
+/// It has this length, and lives as long as it is used.
+unsafe fn text<'a>(at: *const c_char, len: usize) -> &'a [u8] {
+    match at.is_null() {
+        true => &[],
+        // SAFETY: the caller vouches for it.
+        false => unsafe { slice::from_raw_parts(at.cast(), len) },
     }
 }
 

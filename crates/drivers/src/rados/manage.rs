@@ -11,9 +11,10 @@ use metrics::ErrorKind;
 
 use super::RadosDriver;
 use super::api::CompletionHandle;
-use super::client::{RadosClient, RadosPool, c_text};
+use super::client::{RadosClient, RadosPool};
 use super::error::failure;
 use super::listing::Listing;
+use super::osd_map::OsdMap;
 use crate::DriverError;
 use crate::failure::Failure;
 
@@ -24,7 +25,11 @@ const BATCH: usize = 128;
 pub(super) struct Control<'a> {
     driver: &'a RadosDriver,
     pub(super) pool: RadosPool,
+    limit: Duration,
 }
+
+/// An object of ours by its number, with its locator if it has one.
+pub(super) type PlacedObject = (u64, Option<CString>);
 
 impl RadosDriver {
     /// Connects, opens the pool, and asks the monitors these commands (as JSON); returns their answers, `None` for one
@@ -33,7 +38,17 @@ impl RadosDriver {
     /// # Errors
     /// librados is missing, the monitors refuse the user or do not answer, or there is no such pool.
     pub fn ask(&self, commands: &[String], limit: Duration) -> Result<Vec<Option<String>>, DriverError> {
-        self.control(limit, |control| Ok(commands.iter().map(|command| control.monitor(command)).collect()))
+        self.control(limit, |control| {
+            Ok(commands.iter().map(|command| control.pool.client.monitor(command)).collect())
+        })
+    }
+
+    /// Where the cluster's OSDs are. No single answer may take longer than `limit`. Blocks.
+    ///
+    /// # Errors
+    /// As [`Self::ask`]; the monitors do not tell this user.
+    pub fn osd_map(&self, limit: Duration) -> Result<OsdMap, DriverError> {
+        self.control(limit, |control| OsdMap::ask(&control.pool.client))
     }
 
     /// Checks that one of our objects exists. No single answer may take longer than `limit`. Blocks.
@@ -45,7 +60,7 @@ impl RadosDriver {
             let mut found = false;
             let mut listing = control.listing()?;
             loop {
-                let more = listing.next(|name| found |= self.config.number(name).is_some())?;
+                let more = listing.next(|name, _| found |= self.config.number(name).is_some())?;
                 if found {
                     return Ok(());
                 }
@@ -64,8 +79,8 @@ impl RadosDriver {
     pub fn remove_all(&self, limit: Duration) -> Result<u64, DriverError> {
         self.control(limit, |control| {
             let mut removed = 0;
-            control.pages(|numbers| {
-                removed += control.remove(numbers)?;
+            control.pages(|objects| {
+                removed += control.remove(objects)?;
                 Ok(())
             })?;
             Ok(removed)
@@ -79,8 +94,8 @@ impl RadosDriver {
     /// As [`Self::remove_all`].
     pub fn list(&self, limit: Duration, each: &mut dyn FnMut(u64, u64)) -> Result<(), DriverError> {
         self.control(limit, |control| {
-            control.pages(|numbers| {
-                control.stat(numbers, |number, size| size.into_iter().for_each(|size| each(number, size)))
+            control.pages(|objects| {
+                control.stat(objects, |number, size| size.into_iter().for_each(|size| each(number, size)))
             })
         })
     }
@@ -93,7 +108,7 @@ impl RadosDriver {
     pub fn sizes(&self, numbers: &[u64], limit: Duration) -> Result<BTreeMap<u64, Option<u64>>, DriverError> {
         let mut sizes = BTreeMap::new();
         self.control(limit, |control| {
-            control.stat(numbers, |number, size| {
+            control.stat(&control.placed(numbers)?, |number, size| {
                 sizes.insert(number, size);
             })
         })?;
@@ -106,7 +121,7 @@ impl RadosDriver {
     /// # Errors
     /// As [`Self::ask`]; the first that could not be removed.
     pub fn remove(&self, numbers: &[u64], limit: Duration) -> Result<(), DriverError> {
-        self.control(limit, |control| control.remove(numbers).map(drop))
+        self.control(limit, |control| control.remove(&control.placed(numbers)?).map(drop))
     }
 
     /// The first `most` bytes of the object with this number, or all of a shorter one. No single answer may take longer
@@ -119,7 +134,7 @@ impl RadosDriver {
             let mut data = vec![0_u8; most as usize];
             let (out, len, mut came) = (data.as_mut_ptr().cast::<c_char>(), data.len(), 0);
             control.all(
-                &[object],
+                &control.placed(&[object])?,
                 |oid, completion, _| {
                     // SAFETY: librados copies the name; the buffer lives until the operation is complete.
                     unsafe {
@@ -145,7 +160,7 @@ impl RadosDriver {
         let open = || {
             RadosPool::open(&Arc::new(RadosClient::connect(&self.config, limit, Some(limit))?), &self.config)
         };
-        open().and_then(|pool| work(&Control { driver: self, pool })).map_err(|failure| {
+        open().and_then(|pool| work(&Control { driver: self, pool, limit })).map_err(|failure| {
             DriverError::new(failure.kind, format!("Ceph, {}: {}", self.config.location(), failure.detail))
         })
     }
@@ -156,24 +171,34 @@ impl Control<'_> {
         Ok(Listing::of(RadosPool::open(&self.pool.client, &self.driver.config)?, 0, 1))
     }
 
-    /// Calls `each` with the numbers of our objects, page by page.
-    fn pages(&self, mut each: impl FnMut(&[u64]) -> Result<(), Failure>) -> Result<(), Failure> {
+    /// Where the objects with these numbers are.
+    fn placed(&self, numbers: &[u64]) -> Result<Vec<PlacedObject>, Failure> {
+        let locators = self.driver.locators.get(&self.driver.config, self.limit)?;
+        let locator = |number| locators.as_ref().map(|locators| locators.of(number).to_owned());
+        Ok(numbers.iter().map(|number| (*number, locator(*number))).collect())
+    }
+
+    /// Calls `each` with our objects, page by page: with the locators that they have, whatever OSDs are primary by now.
+    fn pages(&self, mut each: impl FnMut(&[PlacedObject]) -> Result<(), Failure>) -> Result<(), Failure> {
         let mut listing = self.listing()?;
-        let mut numbers = Vec::new();
+        let mut objects = Vec::new();
         let mut more = true;
         while more {
-            numbers.clear();
-            more = listing.next(|name| numbers.extend(self.driver.config.number(name)))?;
-            each(&numbers)?;
+            objects.clear();
+            more = listing.next(|name, locator| {
+                let locator = (!locator.is_empty()).then(|| CString::new(locator).ok()).flatten();
+                objects.extend(self.driver.config.number(name).map(|number| (number, locator)));
+            })?;
+            each(&objects)?;
         }
         Ok(())
     }
 
     /// Removes these objects and returns how many there were.
-    fn remove(&self, numbers: &[u64]) -> Result<u64, Failure> {
+    fn remove(&self, objects: &[PlacedObject]) -> Result<u64, Failure> {
         let mut removed = 0;
         self.all(
-            numbers,
+            objects,
             |oid, completion, _| {
                 // SAFETY: librados copies the name.
                 unsafe { (self.pool.api.rados_aio_remove)(self.pool.handle, oid, completion) }
@@ -191,10 +216,10 @@ impl Control<'_> {
     }
 
     /// Calls `each` with the numbers and sizes of these objects; without a size if there is no such object.
-    fn stat(&self, numbers: &[u64], mut each: impl FnMut(u64, Option<u64>)) -> Result<(), Failure> {
+    fn stat(&self, objects: &[PlacedObject], mut each: impl FnMut(u64, Option<u64>)) -> Result<(), Failure> {
         let api = self.pool.api;
         self.all(
-            numbers,
+            objects,
             |oid, completion, stat| {
                 let (size, modified_s) = (&raw mut stat.0, &raw mut stat.1);
                 // SAFETY: librados copies the name; what it writes to lives until the operation is complete.
@@ -215,16 +240,16 @@ impl Control<'_> {
     /// return value, and size and time where the operation wrote them.
     pub(super) fn all(
         &self,
-        numbers: &[u64],
+        objects: &[PlacedObject],
         start: impl Fn(*const c_char, CompletionHandle, &mut (u64, i64)) -> c_int,
         mut ended: impl FnMut(u64, c_int, &(u64, i64)) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let api = self.pool.api;
         let mut first = Ok(());
-        for batch in numbers.chunks(BATCH) {
+        for batch in objects.chunks(BATCH) {
             let mut stats = vec![(0, 0); batch.len()];
             let mut started = Vec::with_capacity(batch.len());
-            for (number, stat) in batch.iter().zip(&mut stats) {
+            for ((number, locator), stat) in batch.iter().zip(&mut stats) {
                 let mut completion = ptr::null_mut();
                 // SAFETY: it writes a handle.
                 let code = unsafe {
@@ -235,10 +260,11 @@ impl Control<'_> {
                     break;
                 }
                 let name = self.driver.config.name(*number);
+                self.pool.locate(locator.as_deref());
                 started.push((completion, start(name.as_c().as_ptr(), completion, stat)));
             }
             // All are waited for, whatever fails: librados writes to `stats`.
-            for ((number, (completion, code)), stat) in batch.iter().zip(started).zip(&stats) {
+            for (((number, _), (completion, code)), stat) in batch.iter().zip(started).zip(&stats) {
                 // SAFETY: the completion is released here only. librados gives up after the time limit of its client.
                 let code = unsafe {
                     let code = if code < 0 {
@@ -257,37 +283,5 @@ impl Control<'_> {
             }
         }
         first
-    }
-
-    /// A monitor's answer to a command in JSON; `None` if it refuses.
-    fn monitor(&self, command: &str) -> Option<String> {
-        let client = &self.pool.client;
-        let command: CString = c_text(command).ok()?;
-        let mut commands = [command.as_ptr()];
-        let (mut output, mut output_len, mut status, mut status_len) =
-            (ptr::null_mut(), 0, ptr::null_mut(), 0);
-        // SAFETY: one command, which ends with a zero byte; librados allocates what it writes, and it is freed once.
-        unsafe {
-            let code = (client.api.rados_mon_command)(
-                client.cluster,
-                commands.as_mut_ptr(),
-                1,
-                ptr::null(),
-                0,
-                &mut output,
-                &mut output_len,
-                &mut status,
-                &mut status_len,
-            );
-            let text = (code >= 0 && !output.is_null()).then(|| {
-                String::from_utf8_lossy(std::slice::from_raw_parts(output.cast(), output_len)).into_owned()
-            });
-            for buffer in [output, status] {
-                if !buffer.is_null() {
-                    (client.api.rados_buffer_free)(buffer);
-                }
-            }
-            text
-        }
     }
 }

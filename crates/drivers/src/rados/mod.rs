@@ -13,12 +13,15 @@ mod exec;
 mod flights;
 mod lister;
 mod listing;
+mod locators;
 mod manage;
 mod omap;
+mod osd_map;
 pub mod rbd;
 mod session;
 
 pub use config::{MAX_NAME_BYTES, MAX_PREFIX_BYTES, ObjectMethod, OmapShape, RadosAccess, RadosConfig};
+pub use osd_map::{OsdMap, OsdsAtAddress, address_of, short_version};
 pub use session::RadosSession;
 
 use std::sync::Arc;
@@ -27,6 +30,7 @@ use metrics::ErrorKind;
 use reactor::Reactor;
 
 use self::client::RadosClient;
+use self::locators::SharedLocators;
 use crate::shared_clients::SharedClients;
 use crate::{Driver, DriverError, WorkerContext};
 
@@ -35,6 +39,7 @@ use crate::{Driver, DriverError, WorkerContext};
 pub struct RadosDriver {
     config: Arc<RadosConfig>,
     clients: Arc<SharedClients<RadosClient>>,
+    locators: Arc<SharedLocators>,
 }
 
 impl RadosDriver {
@@ -56,7 +61,7 @@ impl RadosDriver {
             return Err(DriverError::new(ErrorKind::Rejected, detail));
         }
         let clients = Arc::new(SharedClients::new(config.clients));
-        Ok(Self { config: Arc::new(config), clients })
+        Ok(Self { config: Arc::new(config), clients, locators: Arc::default() })
     }
 
     /// The target's settings.
@@ -74,6 +79,6 @@ impl Driver for RadosDriver {
     type Session = RadosSession;
 
     async fn connect(&self, reactor: &Reactor, context: &WorkerContext) -> Result<RadosSession, DriverError> {
-        RadosSession::open(reactor, Arc::clone(&self.config), Arc::clone(&self.clients), context).await
+        RadosSession::open(reactor, self.clone(), context).await
     }
 }

@@ -8,10 +8,9 @@ use std::{ptr, slice};
 use metrics::ErrorKind;
 
 use super::api::{Librados, OmapHandle};
-use super::client::RadosPool;
 use super::config::OmapShape;
 use super::error::failure;
-use super::flights::RadosCalls;
+use super::flights::{Located, RadosCalls};
 use crate::failure::{Failure, compared};
 use crate::flights::TakenFlight;
 use crate::{Op, Payload};
@@ -97,12 +96,12 @@ impl Omap {
     pub(super) async fn set(
         &self,
         flight: &mut TakenFlight<'_, RadosCalls>,
-        pool: &RadosPool,
+        at: &Located<'_>,
         oid: *const c_char,
         (payload, op): (&Payload, &Op),
     ) -> Result<(), Failure> {
         flight
-            .fly_write(pool, oid, |api, write| {
+            .fly_write(at, oid, |api, write| {
                 let Values { bytes, places } = &mut *self.values.borrow_mut();
                 payload.fill_op(&self.content(op), 0, bytes);
                 for (place, value) in places.iter_mut().zip(bytes.chunks_exact(self.value_bytes)) {
@@ -121,12 +120,12 @@ impl Omap {
     pub(super) async fn get(
         &self,
         flight: &mut TakenFlight<'_, RadosCalls>,
-        pool: &RadosPool,
+        at: &Located<'_>,
         oid: *const c_char,
         (payload, op, verify): (&Payload, &Op, bool),
     ) -> Result<(), Failure> {
         flight
-            .fly_read(pool, oid, |api, read, memory| {
+            .fly_read(at, oid, |api, read, memory| {
                 let mut found = ptr::null_mut();
                 let (keys, count, result) =
                     (self.key_places.as_ptr(), self.keys.len(), &raw mut memory.extra.result);

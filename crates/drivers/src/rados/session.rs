@@ -6,17 +6,18 @@ use std::sync::Arc;
 use metrics::{ErrorKind, OpKind};
 use reactor::Reactor;
 
-use super::client::{self, RadosClient, RadosPool};
+use super::RadosDriver;
+use super::client::{self, RadosPool};
 use super::config::RadosConfig;
 use super::exec::Exec;
-use super::flights::RadosCalls;
+use super::flights::{Located, RadosCalls};
 use super::lister::Lister;
+use super::locators::Locators;
 use super::omap::Omap;
 use crate::blocking_open::on_thread;
 use crate::deadlines::TimeLimits;
 use crate::failure::{Failure, compared};
 use crate::flights::{AsyncLibrary, FlightDeck};
-use crate::shared_clients::SharedClients;
 use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext};
 
 /// One worker's side of a pool.
@@ -30,6 +31,8 @@ pub struct RadosSession {
     lister: Lister,
     omap: Option<Omap>,
     exec: Option<Exec>,
+    /// Where objects are, unless on all OSDs.
+    locators: Option<Arc<Locators>>,
     /// Lanes use them in turn.
     pools: Vec<RadosPool>,
 }
@@ -38,24 +41,26 @@ impl RadosSession {
     /// Opens the pool as each client sees it that a lane uses.
     pub(super) async fn open(
         reactor: &Reactor,
-        config: Arc<RadosConfig>,
-        clients: Arc<SharedClients<RadosClient>>,
+        driver: RadosDriver,
         context: &WorkerContext,
     ) -> Result<Self, DriverError> {
         let lanes = context.lanes.max(1) as usize;
-        let (own, first, limit) =
-            (Arc::clone(&config), context.worker as usize * lanes, context.connect_timeout);
+        let config = Arc::clone(&driver.config);
+        let (first, limit) = (context.worker as usize * lanes, context.connect_timeout);
         let connect = move || {
+            let RadosDriver { config, clients, locators } = driver;
             let numbers = first..first + lanes.min(clients.count());
-            numbers.map(|number| client::pool(&clients, number, &own, limit)).collect()
+            let pools = numbers.map(|number| client::pool(&clients, number, &config, limit));
+            let pools: Vec<RadosPool> = pools.collect::<Result<_, _>>()?;
+            Ok((pools, locators.get(&config, limit)?))
         };
-        let pools: Result<Vec<RadosPool>, Failure> =
+        let opened: Result<(Vec<RadosPool>, Option<Arc<Locators>>), Failure> =
             on_thread(reactor, ("rados-connect", RadosCalls::NAME), connect).await?;
         let unopened = |failure: Failure| {
             let detail = format!("Ceph, {}: {}", config.location(), failure.detail);
             DriverError::new(failure.kind, detail)
         };
-        let pools = pools.map_err(unopened)?;
+        let (pools, locators) = opened.map_err(unopened)?;
         let exec = config.exec.as_ref().map(Exec::new).transpose().map_err(unopened)?;
         let flights = FlightDeck::open(reactor, RadosCalls(pools[0].api), lanes)?;
         let lister = Lister::new(reactor, &config, lanes, context.connect_timeout, context.op_timeout);
@@ -68,6 +73,7 @@ impl RadosSession {
             context: context.clone(),
             lanes,
             flights,
+            locators,
             pools,
         })
     }
@@ -84,7 +90,11 @@ impl RadosSession {
             OpKind::Commit => return Ok(Done::default()),
             _ => {}
         }
-        let pool = &self.pools[lane % self.pools.len()];
+        let pool = Located {
+            pool: &self.pools[lane % self.pools.len()],
+            locator: self.locators.as_ref().map(|locators| locators.of(op.object)),
+        };
+        let handle = pool.pool.handle;
         let mut flight = self.flights.take(lane).await;
         let len = usize::try_from(op.len).unwrap_or(usize::MAX);
         let done = Done { rpcs: 1, bytes: op.payload_bytes(), ..Done::default() };
@@ -94,16 +104,16 @@ impl RadosSession {
             OpKind::Put | OpKind::Write | OpKind::Append | OpKind::Create => {
                 self.context.payload.fill_op(op, 0, flight.room(len));
                 flight
-                    .fly(pool, |api, completion, memory| unsafe {
+                    .fly(&pool, |api, completion, memory| unsafe {
                         let data = memory.buffer.as_ptr().cast();
                         match op.kind {
                             OpKind::Put | OpKind::Create => {
-                                (api.rados_aio_write_full)(pool.handle, oid, completion, data, len)
+                                (api.rados_aio_write_full)(handle, oid, completion, data, len)
                             }
                             OpKind::Write => {
-                                (api.rados_aio_write)(pool.handle, oid, completion, data, len, op.offset)
+                                (api.rados_aio_write)(handle, oid, completion, data, len, op.offset)
                             }
-                            _ => (api.rados_aio_append)(pool.handle, oid, completion, data, len),
+                            _ => (api.rados_aio_append)(handle, oid, completion, data, len),
                         }
                     })
                     .await?;
@@ -114,9 +124,9 @@ impl RadosSession {
                 let room = if op.kind == OpKind::Get { len + 1 } else { len };
                 flight.room(room);
                 let came = flight
-                    .fly(pool, |api, completion, memory| unsafe {
+                    .fly(&pool, |api, completion, memory| unsafe {
                         let out = memory.buffer.as_mut_ptr().cast();
-                        (api.rados_aio_read)(pool.handle, oid, completion, out, room, op.offset)
+                        (api.rados_aio_read)(handle, oid, completion, out, room, op.offset)
                     })
                     .await?;
                 self.check(op, came, &flight.memory().buffer)?;
@@ -124,7 +134,7 @@ impl RadosSession {
             }
             OpKind::Truncate => {
                 flight
-                    .fly_write(pool, oid, |api, write| unsafe {
+                    .fly_write(&pool, oid, |api, write| unsafe {
                         (api.rados_write_op_truncate)(write, op.len);
                     })
                     .await?;
@@ -132,33 +142,33 @@ impl RadosSession {
             }
             OpKind::Stat => {
                 flight
-                    .fly(pool, |api, completion, memory| unsafe {
+                    .fly(&pool, |api, completion, memory| unsafe {
                         let answer = &mut memory.extra;
                         let (size, modified_s) = (&raw mut answer.size_bytes, &raw mut answer.modified_s);
-                        (api.rados_aio_stat)(pool.handle, oid, completion, size, modified_s)
+                        (api.rados_aio_stat)(handle, oid, completion, size, modified_s)
                     })
                     .await?;
                 Ok(done)
             }
             OpKind::Delete | OpKind::Remove => {
                 flight
-                    .fly(pool, |api, completion, _| unsafe {
-                        (api.rados_aio_remove)(pool.handle, oid, completion)
+                    .fly(&pool, |api, completion, _| unsafe {
+                        (api.rados_aio_remove)(handle, oid, completion)
                     })
                     .await?;
                 Ok(done)
             }
             OpKind::OmapSet if let Some(omap) = &self.omap => {
-                omap.set(&mut flight, pool, oid, (&self.context.payload, op)).await?;
+                omap.set(&mut flight, &pool, oid, (&self.context.payload, op)).await?;
                 Ok(done)
             }
             OpKind::OmapGet if let Some(omap) = &self.omap => {
                 let verify = self.context.sink == Sink::Verify;
-                omap.get(&mut flight, pool, oid, (&self.context.payload, op, verify)).await?;
+                omap.get(&mut flight, &pool, oid, (&self.context.payload, op, verify)).await?;
                 Ok(done)
             }
             OpKind::Exec if let Some(exec) = &self.exec => {
-                exec.call(&mut flight, pool, oid).await?;
+                exec.call(&mut flight, &pool, oid).await?;
                 Ok(done)
             }
             other => Err(Failure::new(ErrorKind::Rejected, format!("RADOS has no operation {other}"))),

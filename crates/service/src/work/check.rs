@@ -249,7 +249,7 @@ fn source(form: &CheckForm, secrets: &RunSecrets) -> Result<CheckSource, FieldFa
         (true, None, false) => Ok(CheckSource::Demo),
         (false, Some(array), false) => self::array(array, secrets).map(CheckSource::Array),
         (false, None, true) => {
-            let source = CheckSource::of_urls(STYLE, &form.nfs, &form.s3).map_err(fault)?;
+            let source = CheckSource::of_urls(STYLE, &form.nfs, &form.s3, &[]).map_err(fault)?;
             if let CheckSource::Existing(targets) = &source {
                 targets.iter().try_for_each(reads_no_file)?;
             }

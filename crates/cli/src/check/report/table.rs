@@ -2,6 +2,7 @@
 
 use checks::{BestFigure, CheckReport, CheckRow, PhaseFigures, RowOutcome};
 use report::{FittedTable, LOG_WIDTH, TextColour, paragraph};
+use targets::CheckTraits;
 use units::{Size, Span, latency};
 
 use crate::results::words as words_of;
@@ -91,16 +92,27 @@ fn load(report: &CheckReport) -> String {
         "discard" => "data read was dropped in the kernel once its length was checked",
         _ => "data was read into a buffer",
     };
+    let is_checked =
+        |protocol: &&CheckTraits| report.rows.iter().any(|row| row.protocol == protocol.kind.scheme);
+    let sizes: Vec<String> = targets::checked()
+        .filter(is_checked)
+        .map(|protocol| {
+            let name = protocol.kind.scheme.to_uppercase();
+            if protocol.write.is_whole() {
+                return format!("{name} in objects of {}", Size(settings.object_size));
+            }
+            let durably = if settings.stable { ", written durably" } else { "" };
+            let (block, connections) = (Size(settings.block_size), settings.connections);
+            format!("{name} in blocks of {block} on {connections} connections a worker{durably}")
+        })
+        .collect();
     format!(
-        "Load: {} workers of {} lanes on {}; NFS in blocks of {} on {} connections a worker{}, S3 in objects of \
-         {}; {} a phase; {sink}.",
+        "Load: {} {} of {} lanes on {}; {}; {} a phase; {sink}.",
         settings.workers,
+        if settings.workers == 1 { "worker" } else { "workers" },
         settings.lanes,
         report.reactor.backend,
-        Size(settings.block_size),
-        settings.connections,
-        if settings.stable { ", written durably" } else { "" },
-        Size(settings.object_size),
+        sizes.join(", "),
         Span(std::time::Duration::from_secs_f64(settings.duration_s)),
     )
 }

@@ -1,0 +1,153 @@
+"""`manometer check` of a Ceph cluster whose OSDs have two addresses: RADOS and S3 through each, by pools and users of its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+from contextlib import ExitStack
+from typing import Any
+
+from .ceph import POOL, Cluster
+from .lab import Lab
+from .manometer import Manometer, Outcome
+from .place import Place
+from .process import run, wait_until
+from .provision_ceph_checks import Ours
+from .radosgw import Gateway
+from .report import Report, Scenario
+
+# Two OSDs behind the first address, one behind the second.
+ADDRESSES = ("127.0.0.2", "127.0.0.2", "127.0.0.3")
+FIRST, SECOND = "127.0.0.2", "127.0.0.3"
+LOAD = ("--workers=1", "--lanes=4", "--object-size=256KiB", "--dataset=32MiB")
+SECONDS = "2s"
+
+
+def rows(outcome: Outcome) -> list[tuple[str, str, str]]:
+    """Protocol, address and result of each row."""
+    return [(row["protocol"], row["data_vip"], row["result"]) for row in outcome.document["rows"]]
+
+
+def requests(cluster: Cluster) -> list[int]:
+    """Requests for data that each OSD served to clients."""
+    dumps = [json.loads(cluster.ask("tell", f"osd.{number}", "perf", "dump", "osd")) for number in range(len(ADDRESSES))]
+    return [int(dump["osd"]["op_w"] + dump["osd"]["op_r"]) for dump in dumps]
+
+
+def checked(report: Report, what: str, outcome: Outcome, expected: list[tuple[str, str]]) -> dict[str, Any]:
+    """A check that found everything in order."""
+    report.equal(f"{what}: code", (outcome.code, outcome.stderr[-1500:] if outcome.code else ""), (0, ""))
+    report.equal(f"{what}: rows", rows(outcome), [(*row, "SUCCESS") for row in expected])
+    moved = [row[phase]["bytes"] for row in outcome.document["rows"] for phase in ("write", "read")]
+    report.check(f"{what}: every phase moved data", all(moved), moved)
+    return dict(outcome.document)
+
+
+def one_address(ours: Ours, manometer: Manometer) -> None:
+    """Objects of a path lie where its OSDs are primary, and no other OSD serves them to the client."""
+    report, cluster = ours.report, ours.cluster
+    before = requests(cluster)
+    flags = ["--ceph", f"--ceph-conf={cluster.conf}", f"--data-vip={SECOND}", "--skip-s3", "--verify"]
+    going = manometer.start_check(*LOAD, *flags, duration=SECONDS)
+    wait_until("objects", lambda: any(pool_objects(ours)), 60, going.child)
+    going.child.signal(signal.SIGSTOP)
+    (pool,) = ours.pools()
+    locators = {(line.split("\t")[2], line.split("\t")[0]) for line in pool_objects(ours)}
+    placed = [json.loads(cluster.ask("osd", "map", pool, *words, "--format=json")) for words in locators]
+    primaries = {group["acting_primary"] for group in placed}
+    report.equal("the primary OSDs of all objects", primaries, {2})
+    report.check("objects are in several placement groups", len(locators) > 3, locators)
+    caps = cluster.ask("auth", "get", f"client.{pool}")
+    report.contains("the user's caps are for the pool", caps, [f"pool={pool}"])
+    going.resume()
+    document = checked(report, "one address", going.finish(), [("rados", SECOND)])
+    served = [after - earlier for earlier, after in zip(before, requests(cluster), strict=True)]
+    ops = sum(op["ok"] for phase in ("write", "read") for op in document["rows"][0][phase]["ops"].values())
+    report.check("the OSDs at the other address served no data", max(served[:2]) < ops / 20 and served[2] >= ops, (served, ops))
+
+
+def pool_objects(ours: Ours) -> list[str]:
+    """Lines of all objects of runs' pools: namespace, name, locator."""
+    conf = f"--conf={ours.cluster.conf}"
+    return [line for pool in ours.pools() for line in run(["rados", conf, "-p", pool, "ls", "--all"]).splitlines()]
+
+
+def whole(ours: Ours, manometer: Manometer) -> None:
+    """RADOS and S3 through all addresses; with the tools behind a command, and no configuration here."""
+    report, conf = ours.report, ours.cluster.conf
+    expected = [("s3", "127.0.0.1"), ("rados", FIRST), ("rados", SECOND)]
+    results = f"--results={manometer.place.directory}/results.sqlite"
+    flags = ["--ceph", "--ceph-via-command=env", f"--ceph-option=--conf={conf}"]
+    outcome = manometer.check(*LOAD, *flags, results, duration=SECONDS)
+    document = checked(report, "all addresses", outcome, expected)
+    report.contains("the cluster", document["array"]["management"], ["Ceph cluster "])
+    report.equal("created: a pool and a user", [what.split(" manometer-")[0] for what in document["array"]["created"]], ["gateway user", "Ceph pool"])
+    ours.nothing_left("all addresses")
+    stored = manometer.start("show", "last", "--output=json", results).finish()
+    report.equal("stored: code", stored.code, 0)
+
+
+def killed(ours: Ours, manometer: Manometer) -> None:
+    """What a killed check left goes with cleanup."""
+    going = manometer.start_check(*LOAD, "--ceph", f"--ceph-conf={ours.cluster.conf}", "--skip-s3", duration="60s")
+    wait_until("objects", lambda: any(pool_objects(ours)), 60, going.child)
+    going.child.signal(signal.SIGKILL)
+    going.finish()
+    ours.report.check("killed: a pool is left", len(ours.pools()) == 1, ours.pools())
+    outcome = manometer.cleanup()
+    ours.report.equal("cleanup: code", (outcome.code, outcome.stderr[-1000:] if outcome.code else ""), (0, ""))
+    ours.nothing_left("cleanup")
+
+
+def refused(ours: Ours, manometer: Manometer) -> None:
+    """What cannot be checked is said in one line."""
+    conf = f"--ceph-conf={ours.cluster.conf}"
+    for what, flags, parts in [
+        ("no configuration", ["--ceph", "--ceph-conf=/missing/ceph.conf"], ["/missing/ceph.conf", "next: "]),
+        ("an address of nobody", ["--ceph", conf, "--data-vip=127.0.0.9"], ["its OSDs are at 127.0.0.2, 127.0.0.3", "next: "]),
+        ("an option that ceph has not", ["--ceph", conf, "--ceph-option=--no-such"], ["next: "]),
+        ("a pool that there is not", [f"--rados=rados://none-such?conf={ours.cluster.conf}"], ["no pool none-such", "next: "]),
+    ]:
+        outcome = manometer.check(*LOAD, *flags)
+        ours.report.equal(f"{what}: code", outcome.code, 1)
+        ours.report.contains(f"{what}: says so", outcome.stderr, parts)
+        ours.nothing_left(what)
+
+
+def existing(ours: Ours, manometer: Manometer) -> None:
+    """A pool that exists, through all addresses, then while an address has no OSD that is up."""
+    report, cluster = ours.report, ours.cluster
+    url = f"--rados={cluster.url(POOL)}"
+    checked(report, "an existing pool", manometer.check(*LOAD, url, duration=SECONDS), [("rados", FIRST), ("rados", SECOND)])
+    ours.nothing_left("an existing pool")
+    cluster.osds[2].stop()
+    cluster.ask("osd", "down", "2")
+    outcome = manometer.check(*LOAD, url, duration=SECONDS)
+    report.equal("a host that is down: code", outcome.code, 1)
+    report.equal("a host that is down: rows", rows(outcome), [("rados", FIRST, "SUCCESS"), ("rados", SECOND, "FAILED TO CONNECT")])
+    causes = [row["cause"] or "" for row in outcome.document["rows"]]
+    report.contains("a host that is down: why", causes[1], [f"no OSD that is up has the public address {SECOND}"])
+
+
+def ceph(lab: Lab, report: Report) -> None:
+    """Paths to a cluster, beside an object of somebody else."""
+    with ExitStack() as stack:
+        directory = stack.enter_context(lab.directory())
+        cluster = Cluster(directory / "ceph", stack, addresses=ADDRESSES)
+        value = directory / "value"
+        value.write_text("value")
+        cluster.rados("put", "theirs", str(value))
+        manometer = Manometer(lab.manometer, Place(directory))
+        flags = ["--ceph", f"--ceph-conf={cluster.conf}", f"--data-vip={FIRST}"]
+        outcome = manometer.check(*LOAD, *flags, duration=SECONDS)
+        checked(report, "no gateway", outcome, [("rados", FIRST)])
+        report.contains("no gateway: says so", outcome.stderr, ["S3 is not checked", "--ceph-gateway"])
+        ours = Ours(cluster, Gateway(cluster, stack), report)
+        one_address(ours, manometer)
+        whole(ours, manometer)
+        killed(ours, manometer)
+        refused(ours, manometer)
+        existing(ours, manometer)
+
+
+SCENARIOS: dict[str, Scenario] = {"check ceph": ceph}
