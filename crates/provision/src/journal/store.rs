@@ -3,10 +3,17 @@
 use std::fs::{DirBuilder, File, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::run::Run;
 use crate::error::ProvisionError;
 use crate::run_id::RunId;
+
+/// A process that this one is starting holds the locks of all runs here until it executes its program: for a moment a dead run
+/// seems alive.
+const LOCK_TRIES: u32 = 10;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// A directory of journals.
 #[derive(Clone, Debug)]
@@ -121,21 +128,49 @@ impl Journal {
 
     /// Locks one of [`Self::files`] if its run is dead.
     pub(crate) fn lock(path: &Path) -> Result<Locked, ProvisionError> {
+        Self::lock_within(path, LOCK_TRIES)
+    }
+
+    fn lock_within(path: &Path, mut tries: u32) -> Result<Locked, ProvisionError> {
         let failed = |error: std::io::Error| ProvisionError::journal(path, &error);
         let file = match File::options().read(true).append(true).open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Locked::Gone),
             Err(error) => return Err(failed(error)),
         };
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(Locked::Alive),
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if tries == 0 => return Ok(Locked::Alive),
+                Err(TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
+            tries -= 1;
         }
         // Its owner may have deleted it between our open and our lock.
         if file.metadata().map_err(failed)?.nlink() == 0 {
             return Ok(Locked::Gone);
         }
         Ok(Locked::Dead(file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_dead_once_nobody_holds_its_lock_any_more() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run.jsonl");
+        let held = File::create(&path).unwrap();
+        held.try_lock().unwrap();
+        assert!(matches!(Journal::lock_within(&path, 1).unwrap(), Locked::Alive));
+        let holder = thread::spawn(move || {
+            thread::sleep(LOCK_PAUSE * 2);
+            drop(held);
+        });
+        assert!(matches!(Journal::lock_within(&path, u32::MAX).unwrap(), Locked::Dead(_)));
+        holder.join().unwrap();
     }
 }
