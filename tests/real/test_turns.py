@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -40,9 +39,7 @@ class TurnsTest(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.place = Path(directory.name)
 
-    def run_all(
-        self, texts: dict[Entry, str], at_once: int = 3, seconds: float = 60, background: int | None = None
-    ) -> tuple[int, str]:
+    def run_all(self, texts: dict[Entry, str], at_once: int = 3, seconds: float = 60) -> tuple[int, str]:
         """Runs the stand-ins; exit code and output."""
 
         def command(entry: Entry, tally: Path) -> list[str]:
@@ -50,7 +47,7 @@ class TurnsTest(unittest.TestCase):
 
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            code = Turns(command, at_once, seconds, background).all(texts)
+            code = Turns(command, at_once, seconds).all(texts)
         return code, out.getvalue()
 
     def times(self, name: str) -> int:
@@ -74,16 +71,6 @@ class TurnsTest(unittest.TestCase):
         code, out = self.run_all({Entry("a"): GOOD, Entry("b", turn=Turn.ALONE): GOOD})
         self.assertEqual((code, out.splitlines()[-1]), (0, "4 passed, 0 failed"))
         self.assertNotIn("repeated:", out)
-
-    def test_a_background_job_rests_beside_what_measures(self) -> None:
-        with subprocess.Popen(["sleep", "600"], start_new_session=True) as job:
-            state = f"state = pathlib.Path('/proc/{job.pid}/stat').read_text().split()[2]; count(1, 0)"
-            beside, alone = (f"{state}; assert state {sign} 'T', state" for sign in ("!=", "=="))
-            texts = {Entry("a"): beside, Entry("b", turn=Turn.IN_PAIRS): alone, Entry("c", turn=Turn.ALONE): alone}
-            code, out = self.run_all(texts, background=job.pid)
-            after = Path(f"/proc/{job.pid}/stat").read_text().split()[2]
-            job.kill()
-        self.assertEqual((code, after != "T"), (0, True), out)
 
     def test_a_failure_is_repeated_once_and_said(self) -> None:
         code, out = self.run_all({Entry("a"): GOOD, Entry("b c"): BAD_ONCE})

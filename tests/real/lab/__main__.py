@@ -18,8 +18,6 @@ SCENARIO_SECONDS = 180
 # What a scenario that hangs may take to stop its servers.
 SLACK_SECONDS = 60
 AT_ONCE = 3
-# The environment variable with a process group, such as a build's, that must not run beside scenarios that measure.
-BACKGROUND = "MANOMETER_BACKGROUND"
 # The environment variable that says how often each scenario runs, one at a time, to count how often it is right.
 REPEAT = "MANOMETER_REPEAT"
 
@@ -82,8 +80,7 @@ def main() -> int:
         again = [*programs, f"--scenario={entry.name}", f"--tally={tally}"]
         return ["setpriv", "--pdeathsig", "TERM", sys.executable, "-m", "lab", *again]
 
-    background = os.environ.get(BACKGROUND)
-    turns = Turns(command, given.at_once, SCENARIO_SECONDS + SLACK_SECONDS, int(background) if background else None)
+    turns = Turns(command, given.at_once, SCENARIO_SECONDS + SLACK_SECONDS)
     times = os.environ.get(REPEAT, "1")
     if not times.isdigit() or times == "0":
         print(f"tests/real: {REPEAT}={times} is no number of times; next: {REPEAT}=10", file=sys.stderr)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -131,31 +129,11 @@ class Running:
                 self._process.wait()
 
 
-@contextmanager
-def stopped(group: int | None) -> Iterator[None]:
-    """Stops a process group, and lets it go on afterwards."""
-
-    def tell(number: signal.Signals) -> None:
-        with suppress(ProcessLookupError):
-            if group is not None:
-                os.killpg(group, number)
-
-    tell(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        tell(signal.SIGCONT)
-
-
 class Turns:
-    """Runs scenarios. `command` gives the arguments that run one, and leave its tally in a file. The process group `background`
-    goes on only beside scenarios that may run beside others."""
+    """Runs scenarios. `command` gives the arguments that run one, and leave its tally in a file."""
 
-    def __init__(
-        self, command: Callable[[Entry, Path], list[str]], at_once: int, seconds: float, background: int | None = None
-    ) -> None:
+    def __init__(self, command: Callable[[Entry, Path], list[str]], at_once: int, seconds: float) -> None:
         self._command = command
-        self._background = background
         self._at_once = max(1, at_once)
         self._seconds = seconds
         self._took: dict[Entry, float] = {}
@@ -165,13 +143,11 @@ class Turns:
         given = list(entries)
         tallies: dict[Entry, Tally] = {}
         for turn, at_once in ((Turn.BESIDE_OTHERS, self._at_once), (Turn.IN_PAIRS, min(PAIR, self._at_once)), (Turn.ALONE, 1)):
-            with stopped(None if turn is Turn.BESIDE_OTHERS else self._background):
-                tallies |= dict(self._together([entry for entry in given if entry.turn is turn], at_once))
+            tallies |= dict(self._together([entry for entry in given if entry.turn is turn], at_once))
         excusable = [entry for entry in given if not tallies[entry].good and not entry.timing_free]
         for entry in excusable[:MAX_REPEATED]:
             print(f"repeated: {entry.name}", flush=True)
-            with stopped(self._background):
-                tallies |= dict(self._together([entry], 1))
+            tallies |= dict(self._together([entry], 1))
         longest = sorted(self._took, key=lambda entry: -self._took[entry])[:LONGEST]
         print("longest:", ", ".join(f"{entry.name} {self._took[entry]:.0f} s" for entry in longest))
         for entry in given:

@@ -79,22 +79,21 @@ impl CephPaths {
                 ));
             }
         }
-        match found.osds.is_empty() && found.gateways.is_empty() {
-            false => Ok(found),
-            true => {
-                let known: Vec<String> =
-                    cluster.osds.addresses().map(|(address, _)| address.to_string()).collect();
-                let known = if known.is_empty() {
-                    "no OSD is up".to_owned()
-                } else {
-                    format!("its OSDs are at {}", known.join(", "))
-                };
-                Err(CheckError::Failure(format!(
-                    "nothing of the cluster can be checked through these addresses ({known}); next: see `ceph osd dump`, or \
-                     name other addresses with --data-vip"
-                )))
-            }
+        let is_known = |address: &IpAddr| {
+            found.osds.contains(address) || found.gateways.iter().any(|(known, _)| known == address)
+        };
+        let unknown: Vec<String> =
+            request.data_vips.iter().filter(|address| !is_known(address)).map(ToString::to_string).collect();
+        if unknown.is_empty() && !(found.osds.is_empty() && found.gateways.is_empty()) {
+            return Ok(found);
         }
+        let known: Vec<String> = cluster.osds.addresses().map(|(address, _)| address.to_string()).collect();
+        let osds = if known.is_empty() { "nowhere".to_owned() } else { format!("at {}", known.join(", ")) };
+        let at = if unknown.is_empty() { String::new() } else { format!(" at {}", unknown.join(", ")) };
+        Err(CheckError::Failure(format!(
+            "nothing of the cluster can be checked{at}; its OSDs are {osds}; next: see `ceph osd dump`, and name their public \
+             addresses with --data-vip, or none"
+        )))
     }
 
     /// The rows, by address.

@@ -73,8 +73,18 @@ fn the_user_chooses_addresses_protocols_and_gateways() {
     let nowhere = |input: &mut CheckInput| input.data_vips = vec!["10.0.0.9".parse().unwrap()];
     let refused = rows(CephRequest::default(), nowhere).unwrap_err().to_string();
     assert!(refused.contains("10.0.0.1, 10.0.0.2") && refused.contains("next: "), "{refused}");
-    let discard = |input: &mut CheckInput| input.sink = Sink::Discard;
+    let both = |input: &mut CheckInput| {
+        input.data_vips = ["10.0.0.2", "10.0.0.9"].map(|ip| ip.parse().unwrap()).to_vec()
+    };
+    let refused = rows(CephRequest::default(), both).unwrap_err().to_string();
+    assert!(refused.contains("at 10.0.0.9;"), "{refused}");
+    let discard = |input: &mut CheckInput| (input.sink, input.skip_rados) = (Sink::Discard, true);
     assert!(matches!(rows(CephRequest::default(), discard), Err(CheckError::Usage(_))));
+    let mut input = CheckInput::new(CheckSource::Ceph(CephRequest::default()));
+    input.sink = Sink::Discard;
+    let refused =
+        input.into_request(OptionStyle::Flags, RecordOptions::default(), None, PathBuf::new()).unwrap_err();
+    assert!(refused.to_string().contains("--skip-rados"), "{refused}");
 }
 
 #[test]

@@ -333,6 +333,13 @@ impl CheckInput {
             journal_dir: journal,
             scratch,
         };
+        let keeps = |access: &&CheckAccess| access.checked && !access.protocol.kind.sink_discard;
+        if let Some(access) = request.access.iter().find(keeps).filter(|_| request.load.sink == Sink::Discard)
+        {
+            let scheme = access.protocol.kind.scheme;
+            let skip = style.name(&format!("skip-{scheme}"));
+            return Err(CheckInputError::NoDiscard { option: style.name("sink"), scheme, skip });
+        }
         if request.load.sink == Sink::Discard && request.uses_tls() {
             let (option, skip) = (style.name("sink"), style.name("skip-s3"));
             return Err(CheckInputError::DiscardOverTls { option, skip });

@@ -87,6 +87,18 @@ pub enum CheckInputError {
         /// The option that leaves S3 out.
         skip: String,
     },
+    /// A protocol's library reads into memory.
+    #[error(
+        "{option} discard does not work with {scheme}, whose library reads into memory: take {option} discard away, or leave {scheme} out with {skip}"
+    )]
+    NoDiscard {
+        /// The option.
+        option: String,
+        /// The protocol.
+        scheme: &'static str,
+        /// The option that leaves it out.
+        skip: String,
+    },
     /// Everything is skipped.
     #[error("nothing is left to check: take {first} or {other} away, or give the other target")]
     NothingLeft {
@@ -119,6 +131,7 @@ impl CheckInputError {
             | Self::Target { option, .. }
             | Self::NoAddress { option, .. }
             | Self::DiscardOverTls { option, .. }
+            | Self::NoDiscard { option, .. }
             | Self::Gateway { option, .. } => option,
             Self::NothingLeft { first, .. } => first,
             Self::NoProtocol(_) => "",
