@@ -179,7 +179,9 @@ class Cluster:
 
     def _osd(self, stack: ExitStack, number: int, on: OnDisk | None = None, public: str = ADDRESS) -> Child:
         directory = self.directory / f"osd.{number}"
-        flags = [f"--public-addr={public}"]
+        # The object store in memory adds up its bytes without a lock. When threads lose each other's updates, an empty OSD may count fewer
+        # than none, and is full (MemStore::used_bytes).
+        flags = [f"--public-addr={public}", "--osd-op-num-shards=1", "--osd-op-num-threads-per-shard=1"]
         if on is not None:
             directory.symlink_to(on.disk)
             flags = ["--osd-objectstore=bluestore", f"--public-addr={on.address}", f"--cluster-addr={on.address}"]
