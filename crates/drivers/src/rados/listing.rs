@@ -51,7 +51,8 @@ impl Listing {
         }
     }
 
-    /// Calls `each` with the names of the next page, each with its locator, which is empty where there is none; false when the list has ended. Blocks.
+    /// Calls `each` with the names of the next page, each with its locator, which is empty where there is none; false when the
+    /// list has ended. Blocks.
     pub(super) fn next(&mut self, mut each: impl FnMut(&[u8], &[u8])) -> Result<bool, Failure> {
         let (api, io) = (self.pool.api, self.pool.handle);
         let mut next = self.at;

@@ -30,7 +30,7 @@ const S3: &str = "s3";
 /// Length of a call of a management API, unless a request says otherwise.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A check, by the options of `manometer check` without those that name files: exactly one of `demo`, `array`, or `nfs`
+/// A check, by the options of `manometer check` without those that name files or Ceph's: exactly one of `demo`, `array`, or `nfs`
 /// and `s3`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
