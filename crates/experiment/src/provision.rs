@@ -27,7 +27,7 @@ pub struct Provision {
 }
 
 /// Default timeout of a command that provisions, in milliseconds.
-pub(crate) const PROVISION_TIMEOUT_MS: u64 = 120_000;
+pub const PROVISION_TIMEOUT_MS: u64 = 120_000;
 
 /// What is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,6 +116,20 @@ pub struct CephPool {
     /// Settings of the pool, as `ceph osd pool set` takes them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub settings: BTreeMap<String, String>,
+}
+
+impl Default for CephPool {
+    /// With the cluster's defaults, for manometer.
+    fn default() -> Self {
+        Self {
+            pg_num: None,
+            size: None,
+            erasure_code_profile: None,
+            crush_rule: None,
+            application: "manometer".to_owned(),
+            settings: BTreeMap::new(),
+        }
+    }
 }
 
 /// A user of Ceph's object gateway, whose bucket the S3 target creates.

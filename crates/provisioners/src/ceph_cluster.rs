@@ -90,16 +90,13 @@ impl CephCluster {
     /// The tool cannot be asked, or prints something else than its documents say.
     pub fn ask(provision: &Provision, access: &ToolAccess<'_>) -> Result<Self, ToolError> {
         let tool = Tool::new(&["ceph"], provision, access);
-        let unreadable = || ToolError::Unreadable("ceph osd dump");
-        let mut dump: Vec<&str> = OsdMap::COMMAND.split(' ').collect();
-        dump.push("--format=json");
         let monitors: MonitorMap = read(&tool, "ceph mon dump", &["mon", "dump", "--format=json"])?;
         let services: ServiceMap = read(&tool, "ceph service dump", &["service", "dump", "--format=json"])?;
         Ok(Self {
             fsid: tool.call(&["fsid"])?.trim().to_owned(),
             version: short_version(tool.call(&["version"])?.trim()).to_owned(),
             monitors: monitors.in_configuration(),
-            osds: OsdMap::read(&tool.call(&dump)?).ok_or_else(unreadable)?,
+            osds: read(&tool, "ceph osd dump", &["osd", "dump", "--format=json"])?,
             gateways: services.gateways(),
         })
     }

@@ -67,6 +67,15 @@ pub struct CheckTarget {
     pub options: BTreeMap<String, String>,
 }
 
+impl CheckTarget {
+    /// Its options; those of `usual` fill the gaps.
+    fn options_with(&self, usual: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let mut options = usual.clone();
+        options.extend(self.options.clone());
+        options
+    }
+}
+
 impl CheckTraits {
     /// Parses the target that a URL names. `flag` is the option that carried it, for the message.
     ///
@@ -98,20 +107,24 @@ impl CheckTraits {
         address: IpAddr,
         usual: &BTreeMap<String, String>,
     ) -> (String, BTreeMap<String, String>) {
-        let mut options = usual.clone();
-        options.extend(target.options.clone());
+        let mut options = target.options_with(usual);
         let (url, more) = (self.through)(target, address);
         options.extend(more.map(|(name, value)| (name.to_owned(), value)));
         (url, options)
     }
 
     /// The addresses through which a target is checked unless the user names some: of a Ceph cluster all, otherwise the first
-    /// of the host's. Blocks, for not much longer than `limit`.
+    /// of the host's. Options of `usual` fill the gaps. Blocks, for not much longer than `limit`.
     ///
     /// # Errors
     /// The host has no address, or the cluster does not answer.
-    pub fn addresses(&self, target: &CheckTarget, limit: Duration) -> Result<Vec<IpAddr>, TargetError> {
-        (self.addresses)(target, limit)
+    pub fn addresses(
+        &self,
+        target: &CheckTarget,
+        usual: &BTreeMap<String, String>,
+        limit: Duration,
+    ) -> Result<Vec<IpAddr>, TargetError> {
+        (self.addresses)(&CheckTarget { options: target.options_with(usual), ..target.clone() }, limit)
     }
 }
 

@@ -46,7 +46,9 @@ pub(super) const CLUSTER: OptionHelp = OptionHelp::new(
     "ceph",
     "name of the cluster, which configuration files may refer to as $cluster",
 );
-pub(super) const ID: OptionHelp = OptionHelp::new("id", Text, "admin", "the user, without client.");
+/// The user unless another is named, without `client.`.
+pub(super) const USUAL_ID: &str = "admin";
+pub(super) const ID: OptionHelp = OptionHelp::new("id", Text, USUAL_ID, "the user, without client.");
 pub(super) const KEYRING: OptionHelp =
     OptionHelp::new("keyring", Text, "where the configuration says", "file with the user's key")
         .reading_file();
@@ -187,7 +189,7 @@ pub(super) fn entry(
             return Err(wrong("the run creates a user of its own; next: remove the option id".to_owned()));
         }
         (Some(key), None) => key.id,
-        (None, id) => id.unwrap_or("admin").to_owned(),
+        (None, id) => id.unwrap_or(USUAL_ID).to_owned(),
     };
     let pool = url.authority().to_owned();
     let cluster = given.text("cluster").map(str::to_owned);

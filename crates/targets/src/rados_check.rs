@@ -5,14 +5,15 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use drivers::rados::{RadosAccess, RadosConfig, RadosDriver};
+use drivers::rados::RadosDriver;
 use experiment::TargetUrl;
 use metrics::ErrorKind;
 use metrics::OpKind::{Get, Put};
 
 use super::TargetError;
 use super::check::{ArrayPlace, CheckTarget, CheckTraits, Through, no_other_form};
-use super::rados::{CLUSTER, CONF, ID, KEYRING, KIND, MONITORS, PRIMARY_ADDRESS};
+use super::rados::{CLUSTER, CONF, ID, KEYRING, KIND, MONITORS, PRIMARY_ADDRESS, USUAL_ID};
+use super::rados_place::RadosPlace;
 
 pub(super) static CHECK: CheckTraits = CheckTraits {
     kind: &KIND,
@@ -57,15 +58,16 @@ fn through(target: &CheckTarget, address: IpAddr) -> Through {
 /// The public addresses of the OSDs that are up.
 fn addresses(target: &CheckTarget, limit: Duration) -> Result<Vec<IpAddr>, TargetError> {
     let text = |option: &str| target.options.get(option).cloned();
-    let usual = RadosAccess::default();
-    let access = RadosAccess {
-        cluster: text(CLUSTER.name).unwrap_or(usual.cluster),
+    let entry = RadosPlace {
+        cluster: text(CLUSTER.name),
         conf: text(CONF.name).map(PathBuf::from),
         monitors: text(MONITORS.name),
-        user: text(ID.name).unwrap_or(usual.user),
+        id: text(ID.name).unwrap_or_else(|| USUAL_ID.to_owned()),
         keyring: text(KEYRING.name).map(PathBuf::from),
-        key: None,
+        pool: target.name.clone(),
+        namespace: String::new(),
+        prefix: NOBODY.to_owned(),
     };
-    let map = RadosDriver::new(RadosConfig::new(access, &target.name, NOBODY))?.osd_map(limit)?;
+    let map = RadosDriver::new(entry.config(None))?.osd_map(limit)?;
     Ok(map.addresses().map(|(address, _)| address).collect())
 }

@@ -11,7 +11,7 @@ from .ceph import POOL, Cluster
 from .lab import Lab
 from .manometer import Manometer, Outcome
 from .place import Place
-from .process import run, wait_until
+from .process import wait_until
 from .provision_ceph_checks import Ours
 from .radosgw import Gateway
 from .report import Report, Scenario
@@ -60,9 +60,9 @@ def placed(ours: Ours, manometer: Manometer) -> None:
     report, cluster = ours.report, ours.cluster
     flags = ["--ceph", f"--ceph-conf={cluster.conf}", f"--data-vip={SECOND}", "--skip-s3"]
     going = manometer.start_check(*LOAD, *flags, duration="60s")
-    wait_until("objects", lambda: len(pool_objects(ours)) > 40, 60, going.child)
+    wait_until("objects", lambda: len(ours.objects()) > 40, 60, going.child)
     (pool,) = ours.pools()
-    locators = {(line.split("\t")[2], line.split("\t")[0]) for line in pool_objects(ours)}
+    locators = {(line.split("\t")[2], line.split("\t")[0]) for line in ours.objects()}
     groups = [json.loads(cluster.ask("osd", "map", pool, *words, "--format=json")) for words in locators]
     report.equal("the primary OSDs of all objects", {group["acting_primary"] for group in groups}, {2})
     report.check("objects are in several placement groups", len({group["pgid"] for group in groups}) > 3, locators)
@@ -74,12 +74,6 @@ def placed(ours: Ours, manometer: Manometer) -> None:
     outcome = manometer.cleanup()
     report.equal("cleanup: code", (outcome.code, outcome.stderr[-1000:] if outcome.code else ""), (0, ""))
     ours.nothing_left("cleanup")
-
-
-def pool_objects(ours: Ours) -> list[str]:
-    """Lines of all objects of runs' pools: namespace, name, locator."""
-    conf = f"--conf={ours.cluster.conf}"
-    return [line for pool in ours.pools() for line in run(["rados", conf, "-p", pool, "ls", "--all"]).splitlines()]
 
 
 def whole(ours: Ours, manometer: Manometer) -> None:

@@ -54,6 +54,11 @@ class Ours:
         """Pools that bear a run's name; the gateway makes its own when it needs them."""
         return [name for name in self.cluster.ask("osd", "pool", "ls").split() if name.startswith("manometer-")]
 
+    def objects(self) -> list[str]:
+        """Lines of all objects in pools of runs: namespace, name, locator."""
+        conf = f"--conf={self.cluster.conf}"
+        return [line for pool in self.pools() for line in run(["rados", conf, "-p", pool, "ls", "--all"]).splitlines()]
+
     def users(self) -> list[str]:
         """Users of the cluster that bear a run's name."""
         users = json.loads(self.cluster.ask("auth", "ls", "--format=json"))["auth_dump"]
@@ -94,7 +99,7 @@ def pools(ours: Ours, manometer: Manometer) -> None:
     ]:
         going = start(manometer, url, provision, load, measure="10s" if extra else "4s", more=extra)
         wait_until("the user", lambda: bool(ours.users()), 60, going.child)
-        wait_until("objects", lambda: held(ours), 60, going.child)
+        wait_until("objects", lambda: bool(ours.objects()), 60, going.child)
         (name,) = ours.pools()
         key = ours.cluster.ask("auth", "print-key", f"client.{name}").strip()
         if not extra:
@@ -120,11 +125,6 @@ def looked_at(ours: Ours, what: str, name: str, key: str) -> None:
         report.equal(f"{what}: size and setting", seen, ("2", "none"))
 
 
-def held(ours: Ours) -> bool:
-    """Whether a run's pool holds objects."""
-    return any(run(["rados", f"--conf={ours.cluster.conf}", "-p", pool, "ls", "--all"]).strip() for pool in ours.pools())
-
-
 def buckets(ours: Ours, manometer: Manometer) -> None:
     """A user of the gateway whose bucket the run fills."""
     report = ours.report
@@ -140,7 +140,7 @@ def killed(ours: Ours, manometer: Manometer) -> None:
     """What a killed run left goes with cleanup."""
     report = ours.report
     for what, url, provision, load, is_there in [
-        ("a pool", ours.rados, ours.ceph(), OBJECTS, lambda: held(ours)),
+        ("a pool", ours.rados, ours.ceph(), OBJECTS, lambda: bool(ours.objects())),
         ("a bucket", ours.s3, ours.radosgw(), BUCKET_OBJECTS, lambda: len(ours.gateway.buckets()) == 2),
     ]:
         going = start(manometer, url, provision, load, measure="60s")

@@ -52,8 +52,8 @@ pub fn provision(
     let plan = plan::of_check(&request.load, &targets)?;
     let said = Arc::clone(events);
     let say: Say = Arc::new(move |line: &str| said.note(line));
-    let items = ProvisionedItems::create(&plan, run, &login, &is_stopped, &say)
-        .map_err(|error| CheckError::Failure(error.to_string()))?;
+    let items =
+        ProvisionedItems::create(&plan, run, &login, &is_stopped, &say).map_err(CheckError::failure)?;
     let keys: BTreeMap<String, AccessKey> = items.keys().collect();
     let own = run.id().object_name();
     for (target, cells) in targets.iter_mut().zip(plan.cells.chunks_exact(CheckPhase::ALL.len())) {

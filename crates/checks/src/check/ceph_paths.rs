@@ -4,27 +4,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use drivers::Sink;
-use experiment::{CephPool, GatewayUser, PROVISIONED, Provision, ProvisionKind};
+use drivers::s3::Endpoint;
+use experiment::{CephPool, GatewayUser, PROVISION_TIMEOUT_MS, PROVISIONED, Provision, ProvisionKind};
 use provisioners::{CephCluster, ObjectGateway};
 use targets::{ArrayPlace, CheckTarget, CheckTraits};
 
+use super::input_error::{CheckInputError, OptionStyle};
 use super::request::{CephRequest, CheckRequest};
 use super::row::DataAddressFacts;
 use super::row_targets::RowTarget;
-use crate::error::CheckError;
+use crate::error::{CheckError, While};
 
-/// Timeout of a command, in milliseconds. It includes that the pool's placement groups become active.
-const COMMAND_MS: u64 = 120_000;
 /// Placement groups for each OSD, so that each is the primary of some.
 const GROUPS_OF_OSD: usize = 8;
 /// Max number of placement groups unless the user wants more.
 const MAX_GROUPS: usize = 4096;
-/// Who uses the pool, as the cluster shows it.
-const APPLICATION: &str = "manometer";
 
 /// What a cluster's tool creates, called as the user wants.
 pub fn tool(ceph: &CephRequest, wanted: ProvisionKind) -> Provision {
-    Provision { wanted, options: ceph.options.clone(), via: ceph.via.clone(), timeout_ms: COMMAND_MS }
+    Provision {
+        wanted,
+        options: ceph.options.clone(),
+        via: ceph.via.clone(),
+        timeout_ms: PROVISION_TIMEOUT_MS,
+    }
 }
 
 /// Where a cluster is checked.
@@ -73,9 +76,7 @@ impl CephPaths {
             }
             if request.load.sink == Sink::Discard && found.gateways.iter().any(|(_, target)| target.tls) {
                 return Err(CheckError::Usage(
-                    "--sink discard does not work with S3 over TLS, which must see the bytes to decrypt them: take --sink \
-                     discard away, or leave S3 out with --skip-s3"
-                        .to_owned(),
+                    CheckInputError::discard_over_tls(OptionStyle::Flags).to_string(),
                 ));
             }
         }
@@ -140,26 +141,23 @@ fn found_gateways(
     request: &CheckRequest,
 ) -> Result<Vec<(IpAddr, CheckTarget)>, CheckError> {
     if ceph.gateways.is_empty() {
-        return Ok(cluster.gateways.iter().map(|gateway| (gateway.address.ip(), target(gateway))).collect());
+        let known = cluster.gateways.iter().map(|ObjectGateway { address, tls }| {
+            let endpoint = Endpoint { tls: *tls, host: address.ip().to_string(), port: address.port() };
+            (address.ip(), bucket_behind(endpoint))
+        });
+        return Ok(known.collect());
     }
     let mut all = Vec::new();
     for target in &ceph.gateways {
-        let addresses = protocol.addresses(target, request.load.connect_timeout);
-        let addresses = addresses.map_err(|why| CheckError::Failure(format!("--ceph-gateway: {why}")))?;
-        all.extend(addresses.into_iter().map(|address| (address, target.clone())));
+        let addresses = protocol.addresses(target, &BTreeMap::new(), request.load.connect_timeout);
+        all.extend(addresses.during("--ceph-gateway")?.into_iter().map(|address| (address, target.clone())));
     }
     Ok(all)
 }
 
 /// The bucket to be created behind a gateway.
-fn target(gateway: &ObjectGateway) -> CheckTarget {
-    CheckTarget {
-        host: gateway.address.ip().to_string(),
-        port: Some(gateway.address.port()),
-        tls: gateway.tls,
-        name: PROVISIONED.to_owned(),
-        options: BTreeMap::new(),
-    }
+pub(super) fn bucket_behind(Endpoint { tls, host, port }: Endpoint) -> CheckTarget {
+    CheckTarget { host, port: Some(port), tls, name: PROVISIONED.to_owned(), options: BTreeMap::new() }
 }
 
 /// A gateway as its users write it.
@@ -188,11 +186,8 @@ fn pool(ceph: &CephRequest, cluster: &CephCluster) -> CephPool {
     let enough = (cluster.osds.count() * GROUPS_OF_OSD).next_power_of_two().min(MAX_GROUPS);
     CephPool {
         pg_num: Some(ceph.pg_num.unwrap_or(enough as u32)),
-        size: None,
-        erasure_code_profile: None,
-        crush_rule: None,
-        application: APPLICATION.to_owned(),
         settings: BTreeMap::from([("pg_autoscale_mode".to_owned(), "off".to_owned())]),
+        ..CephPool::default()
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use drivers::rados::OsdMap;
-
 use super::super::input::{CheckInput, gateway};
 use super::super::input_error::OptionStyle;
 use super::super::request::CheckSource;
@@ -20,7 +18,7 @@ fn cluster() -> CephCluster {
         fsid: "f".to_owned(),
         version: "16.2.15".to_owned(),
         monitors: "[v2:10.0.0.1:3300]".to_owned(),
-        osds: OsdMap::read(osds).unwrap(),
+        osds: serde_json::from_str(osds).unwrap(),
         gateways: vec![gateway(80, false), gateway(443, true)],
     }
 }

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use drivers::Sink;
 use drivers::s3::{Endpoint, Fingerprint};
-use experiment::PROVISIONED;
 use provision::ExportProtocol;
 use targets::{ArrayPlace, CheckTarget, CheckTraits};
 use units::Size;
 
+use super::ceph_paths::bucket_behind;
 use super::input_error::{CheckInputError, OptionStyle};
 use super::request::{CheckAccess, CheckLoad, CheckRequest, CheckSource, ExistingTarget};
 use crate::record_options::RecordOptions;
@@ -211,9 +211,10 @@ impl CheckSource {
 /// # Errors
 /// It is none of both.
 pub fn gateway(style: OptionStyle, given: &str) -> Result<CheckTarget, CheckInputError> {
-    let Endpoint { tls, host, port } =
-        given.parse().map_err(|why| CheckInputError::Gateway { option: style.name("ceph-gateway"), why })?;
-    Ok(CheckTarget { host, port: Some(port), tls, name: PROVISIONED.to_owned(), options: BTreeMap::new() })
+    let endpoint = given.parse();
+    endpoint
+        .map(bucket_behind)
+        .map_err(|why| CheckInputError::Gateway { option: style.name("ceph-gateway"), why })
 }
 
 /// The address of an array's management, without surrounding white space.
@@ -341,8 +342,7 @@ impl CheckInput {
             return Err(CheckInputError::NoDiscard { option: style.name("sink"), scheme, skip });
         }
         if request.load.sink == Sink::Discard && request.uses_tls() {
-            let (option, skip) = (style.name("sink"), style.name("skip-s3"));
-            return Err(CheckInputError::DiscardOverTls { option, skip });
+            return Err(CheckInputError::discard_over_tls(style));
         }
         if !request.access.iter().any(|access| access.checked) {
             let (first, other) = match request.source {

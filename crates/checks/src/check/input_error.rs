@@ -121,6 +121,11 @@ pub enum CheckInputError {
 }
 
 impl CheckInputError {
+    /// [`Self::DiscardOverTls`] in this style.
+    pub(super) fn discard_over_tls(style: OptionStyle) -> Self {
+        Self::DiscardOverTls { option: style.name("sink"), skip: style.name("skip-s3") }
+    }
+
     /// The option that is wrong, as its users write it; empty for none in particular.
     pub fn option(&self) -> &str {
         match self {

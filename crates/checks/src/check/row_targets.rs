@@ -7,7 +7,7 @@ use experiment::Provision;
 use provision::DataInterface;
 use targets::{AccessKey, CheckTarget, CheckTraits, Secrets, TargetError};
 
-use super::request::{CheckRequest, ExistingTarget};
+use super::request::{CheckAccess, CheckRequest, ExistingTarget};
 use super::row::DataAddressFacts;
 use crate::array_places::{AddressPorts, ArrayPlaces};
 
@@ -109,11 +109,8 @@ pub fn existing(
         let Some(access) = request.access(protocol) else { continue };
         let key = secrets.key(protocol.kind.scheme);
         for ExistingTarget { target, .. } in given.iter().filter(|one| std::ptr::eq(one.protocol, protocol)) {
-            let mut target = CheckTarget { port: target.port.or(access.port), ..target.clone() };
-            for (name, value) in &access.options {
-                target.options.entry(name.clone()).or_insert_with(|| value.clone());
-            }
-            for address in addresses(request, protocol, &target)? {
+            let target = CheckTarget { port: target.port.or(access.port), ..target.clone() };
+            for address in addresses(request, access, &target)? {
                 let path = DataAddressFacts { address, subnet: None, array_mtu: None };
                 rows.push(RowTarget::new(path, protocol, &target, &access.options, key.clone()));
             }
@@ -125,12 +122,12 @@ pub fn existing(
 /// The addresses that the user named, else those that the target itself is known to have.
 fn addresses(
     request: &CheckRequest,
-    protocol: &CheckTraits,
+    access: &CheckAccess,
     target: &CheckTarget,
 ) -> Result<Vec<IpAddr>, RowAddressError> {
     if !request.data_vips.is_empty() {
         return Ok(request.data_vips.clone());
     }
-    let found = protocol.addresses(target, request.load.connect_timeout);
-    found.map_err(|why| RowAddressError { scheme: protocol.kind.scheme, why })
+    let found = access.protocol.addresses(target, &access.options, request.load.connect_timeout);
+    found.map_err(|why| RowAddressError { scheme: access.protocol.kind.scheme, why })
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::ErrorKind;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::api::{ClusterHandle, Librados, PoolHandle, librados};
@@ -101,11 +102,19 @@ impl RadosClient {
         Ok(())
     }
 
-    /// A monitor's answer, in JSON, to a command with these arguments; `None` if it refuses.
-    pub(super) fn ask(&self, command: &Value) -> Option<String> {
-        let mut command = command.clone();
+    /// A monitor's answer to a command with these arguments.
+    ///
+    /// # Errors
+    /// The monitors refuse it, or answer something else than their documents say.
+    pub(super) fn ask<T: DeserializeOwned>(&self, mut command: Value) -> Result<T, Failure> {
         command["format"] = "json".into();
-        self.monitor(&command.to_string())
+        let answer = self.monitor(&command.to_string());
+        answer.and_then(|text| serde_json::from_str(&text).ok()).ok_or_else(|| {
+            let name = command["prefix"].as_str().unwrap_or_default();
+            let text =
+                format!("the monitors do not answer `{name}`; next: check the user's caps (mon 'allow r')");
+            Failure::new(ErrorKind::Rejected, text)
+        })
     }
 
     /// A monitor's answer to a command in JSON; `None` if it refuses.

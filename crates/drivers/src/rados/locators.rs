@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use metrics::ErrorKind;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::client::{RadosClient, c_text};
 use super::config::RadosConfig;
-use super::osd_map::{OsdMap, no_answer};
+use super::osd_map::OsdMap;
 use crate::failure::Failure;
 
 /// Max number of locators: enough for many OSDs behind one address.
@@ -46,7 +47,7 @@ impl Locators {
 
     /// Asks the monitors for the groups of texts until each group was met, or enough of those that are wanted.
     fn find(client: &RadosClient, config: &RadosConfig, primary: IpAddr) -> Result<Self, Failure> {
-        let map = OsdMap::ask(client)?;
+        let map: OsdMap = client.ask(json!({"prefix": "osd dump"}))?;
         let Some(osds) = map.up_at(primary) else {
             let text = format!(
                 "no OSD that is up has the public address {primary}; next: name one of {}",
@@ -54,10 +55,8 @@ impl Locators {
             );
             return Err(Failure::new(ErrorKind::NotFound, text));
         };
-        let get =
-            client.ask(&serde_json::json!({"prefix": "osd pool get", "pool": config.pool, "var": "pg_num"}));
         let groups: Groups =
-            get.and_then(|text| serde_json::from_str(&text).ok()).ok_or_else(|| no_answer("osd pool get"))?;
+            client.ask(json!({"prefix": "osd pool get", "pool": config.pool, "var": "pg_num"}))?;
         let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
         for number in 0..MAX_ASKED {
             if seen.len() >= groups.pg_num || found.len() >= MAX_LOCATORS {
@@ -65,12 +64,9 @@ impl Locators {
             }
             let text = number.to_string();
             // The namespace is hashed too.
-            let answer = client.ask(&serde_json::json!({
+            let placement: Placement = client.ask(json!({
                 "prefix": "osd map", "pool": config.pool, "object": text, "nspace": config.namespace,
-            }));
-            let placement: Placement = answer
-                .and_then(|text| serde_json::from_str(&text).ok())
-                .ok_or_else(|| no_answer("osd map"))?;
+            }))?;
             let is_there = u32::try_from(placement.acting_primary).is_ok_and(|osd| osds.contains(&osd));
             if seen.insert(placement.pgid) && is_there {
                 found.push(c_text(text)?);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::ErrorKind;
+use serde_json::json;
 
 use super::RadosDriver;
 use super::api::CompletionHandle;
@@ -48,7 +49,7 @@ impl RadosDriver {
     /// # Errors
     /// As [`Self::ask`]; the monitors do not tell this user.
     pub fn osd_map(&self, limit: Duration) -> Result<OsdMap, DriverError> {
-        self.control(limit, |control| OsdMap::ask(&control.pool.client))
+        self.control(limit, |control| control.pool.client.ask(json!({"prefix": "osd dump"})))
     }
 
     /// Checks that one of our objects exists. No single answer may take longer than `limit`. Blocks.

@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
-use metrics::ErrorKind;
 use serde::Deserialize;
 
-use super::client::RadosClient;
-use crate::failure::Failure;
-
-/// The OSDs of a cluster, by the public address that clients use. Those that were never up have none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The OSDs of a cluster, by the public address that clients use. Those that were never up have none. In JSON it is what the
+/// monitors answer to `osd dump`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Dump")]
 pub struct OsdMap {
     at: BTreeMap<IpAddr, OsdsAtAddress>,
 }
@@ -58,12 +56,6 @@ impl Osd {
     }
 }
 
-/// For a command that the monitors refuse, or whose answer is something else than their documents say.
-pub(super) fn no_answer(command: &str) -> Failure {
-    let text = format!("the monitors do not answer `{command}`; next: check the user's caps (mon 'allow r')");
-    Failure::new(ErrorKind::Rejected, text)
-}
-
 /// The address of `10.0.0.1:6800/123456`: address, port, nonce.
 pub fn address_of(text: &str) -> Option<IpAddr> {
     let address: SocketAddr = text.split('/').next()?.parse().ok()?;
@@ -75,13 +67,8 @@ pub fn short_version(text: &str) -> &str {
     text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(text)
 }
 
-impl OsdMap {
-    /// The command to the monitors, as `ceph` takes it.
-    pub const COMMAND: &str = "osd dump";
-
-    /// Reads what the monitors answer to [`Self::COMMAND`] in JSON; `None` if it is something else.
-    pub fn read(json: &str) -> Option<Self> {
-        let dump: Dump = serde_json::from_str(json).ok()?;
+impl From<Dump> for OsdMap {
+    fn from(dump: Dump) -> Self {
         let mut at: BTreeMap<IpAddr, OsdsAtAddress> = BTreeMap::new();
         for osd in &dump.osds {
             if let Some(address) = osd.address() {
@@ -89,14 +76,11 @@ impl OsdMap {
                 if osd.up == 1 { &mut here.up } else { &mut here.down }.insert(osd.osd);
             }
         }
-        Some(Self { at })
+        Self { at }
     }
+}
 
-    pub(super) fn ask(client: &RadosClient) -> Result<Self, Failure> {
-        let dump = client.ask(&serde_json::json!({"prefix": Self::COMMAND}));
-        dump.and_then(|text| Self::read(&text)).ok_or_else(|| no_answer(Self::COMMAND))
-    }
-
+impl OsdMap {
     /// The public addresses, in order, each with its OSDs.
     pub fn addresses(&self) -> impl Iterator<Item = (IpAddr, &OsdsAtAddress)> {
         self.at.iter().map(|(address, osds)| (*address, osds))
@@ -135,7 +119,7 @@ mod tests {
              "public_addrs": {"addrvec": [{"type": "v2", "addr": "[fd00::2]:6800", "nonce": 7}]}},
             {"osd": 4, "up": 0, "in": 1, "public_addr": "10.0.0.3:6801/9"},
             {"osd": 3, "up": 0, "in": 0, "public_addr": "0.0.0.0:0/0", "public_addrs": {"addrvec": []}}]}"#;
-        let map = OsdMap::read(json).unwrap();
+        let map: OsdMap = serde_json::from_str(json).unwrap();
         let found: Vec<(String, Vec<u32>, Vec<u32>)> = map
             .addresses()
             .map(|(address, osds)| {
@@ -148,6 +132,6 @@ mod tests {
         assert_eq!((map.count(), &*map.listed()), (4, "10.0.0.1, fd00::2"));
         let up = |address: &str| map.up_at(address.parse().unwrap()).map(BTreeSet::len);
         assert_eq!((up("10.0.0.1"), up("10.0.0.3"), up("10.0.0.9")), (Some(2), None, None));
-        assert_eq!(OsdMap::read("{}"), None);
+        assert!(serde_json::from_str::<OsdMap>("{}").is_err());
     }
 }

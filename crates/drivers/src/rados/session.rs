@@ -90,11 +90,11 @@ impl RadosSession {
             OpKind::Commit => return Ok(Done::default()),
             _ => {}
         }
-        let pool = Located {
+        let at = Located {
             pool: &self.pools[lane % self.pools.len()],
             locator: self.locators.as_ref().map(|locators| locators.of(op.object)),
         };
-        let handle = pool.pool.handle;
+        let io = at.pool.handle;
         let mut flight = self.flights.take(lane).await;
         let len = usize::try_from(op.len).unwrap_or(usize::MAX);
         let done = Done { rpcs: 1, bytes: op.payload_bytes(), ..Done::default() };
@@ -104,16 +104,14 @@ impl RadosSession {
             OpKind::Put | OpKind::Write | OpKind::Append | OpKind::Create => {
                 self.context.payload.fill_op(op, 0, flight.room(len));
                 flight
-                    .fly(&pool, |api, completion, memory| unsafe {
+                    .fly(&at, |api, completion, memory| unsafe {
                         let data = memory.buffer.as_ptr().cast();
                         match op.kind {
                             OpKind::Put | OpKind::Create => {
-                                (api.rados_aio_write_full)(handle, oid, completion, data, len)
+                                (api.rados_aio_write_full)(io, oid, completion, data, len)
                             }
-                            OpKind::Write => {
-                                (api.rados_aio_write)(handle, oid, completion, data, len, op.offset)
-                            }
-                            _ => (api.rados_aio_append)(handle, oid, completion, data, len),
+                            OpKind::Write => (api.rados_aio_write)(io, oid, completion, data, len, op.offset),
+                            _ => (api.rados_aio_append)(io, oid, completion, data, len),
                         }
                     })
                     .await?;
@@ -124,9 +122,9 @@ impl RadosSession {
                 let room = if op.kind == OpKind::Get { len + 1 } else { len };
                 flight.room(room);
                 let came = flight
-                    .fly(&pool, |api, completion, memory| unsafe {
+                    .fly(&at, |api, completion, memory| unsafe {
                         let out = memory.buffer.as_mut_ptr().cast();
-                        (api.rados_aio_read)(handle, oid, completion, out, room, op.offset)
+                        (api.rados_aio_read)(io, oid, completion, out, room, op.offset)
                     })
                     .await?;
                 self.check(op, came, &flight.memory().buffer)?;
@@ -134,7 +132,7 @@ impl RadosSession {
             }
             OpKind::Truncate => {
                 flight
-                    .fly_write(&pool, oid, |api, write| unsafe {
+                    .fly_write(&at, oid, |api, write| unsafe {
                         (api.rados_write_op_truncate)(write, op.len);
                     })
                     .await?;
@@ -142,33 +140,31 @@ impl RadosSession {
             }
             OpKind::Stat => {
                 flight
-                    .fly(&pool, |api, completion, memory| unsafe {
+                    .fly(&at, |api, completion, memory| unsafe {
                         let answer = &mut memory.extra;
                         let (size, modified_s) = (&raw mut answer.size_bytes, &raw mut answer.modified_s);
-                        (api.rados_aio_stat)(handle, oid, completion, size, modified_s)
+                        (api.rados_aio_stat)(io, oid, completion, size, modified_s)
                     })
                     .await?;
                 Ok(done)
             }
             OpKind::Delete | OpKind::Remove => {
                 flight
-                    .fly(&pool, |api, completion, _| unsafe {
-                        (api.rados_aio_remove)(handle, oid, completion)
-                    })
+                    .fly(&at, |api, completion, _| unsafe { (api.rados_aio_remove)(io, oid, completion) })
                     .await?;
                 Ok(done)
             }
             OpKind::OmapSet if let Some(omap) = &self.omap => {
-                omap.set(&mut flight, &pool, oid, (&self.context.payload, op)).await?;
+                omap.set(&mut flight, &at, oid, (&self.context.payload, op)).await?;
                 Ok(done)
             }
             OpKind::OmapGet if let Some(omap) = &self.omap => {
                 let verify = self.context.sink == Sink::Verify;
-                omap.get(&mut flight, &pool, oid, (&self.context.payload, op, verify)).await?;
+                omap.get(&mut flight, &at, oid, (&self.context.payload, op, verify)).await?;
                 Ok(done)
             }
             OpKind::Exec if let Some(exec) = &self.exec => {
-                exec.call(&mut flight, &pool, oid).await?;
+                exec.call(&mut flight, &at, oid).await?;
                 Ok(done)
             }
             other => Err(Failure::new(ErrorKind::Rejected, format!("RADOS has no operation {other}"))),

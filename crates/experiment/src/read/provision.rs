@@ -195,7 +195,7 @@ fn pool(fields: &Fields<'_>) -> Option<CephPool> {
         size,
         erasure_code_profile,
         crush_rule: plain(fields, "crush_rule")?,
-        application: plain(fields, "application")?.unwrap_or_else(|| "manometer".to_owned()),
+        application: plain(fields, "application")?.unwrap_or_else(|| CephPool::default().application),
         settings: settings(
             fields,
             "a setting of a pool",
