@@ -61,88 +61,132 @@ if [ -z "${MANOMETER:-}" ]; then
 fi
 MANOMETER=$(realpath "$MANOMETER")
 
-echo "a made-up run with something of everything"
-mkdir "$work/fixture"
-"$(scripts/test-binary fixture_report)" "$work/fixture"
+# Starts a check beside others, at most three at a time; what it prints is kept.
+mkdir "$work/said"
+begun=0
+begin() {
+    while (($(jobs -rp | wc -l) >= 3)); do
+        sleep 0.1
+    done
+    { set +e; SECONDS=0; (set -e; "$@"); echo "$?" >"$work/said/$begun.code"; echo "    $SECONDS s"; } >"$work/said/$begun" 2>&1 &
+    begun=$((begun + 1))
+}
+# Waits until all have ended, and prints what each said; fails if one of them did.
+all_ended() {
+    local number bad=0
+    wait
+    for ((number = 0; number < begun; number++)); do
+        cat "$work/said/$number"
+        [ "$(cat "$work/said/$number.code")" = 0 ] || bad=$((bad + 1))
+    done
+    begun=0
+    ((bad == 0)) || die "failed checks: $bad"
+}
 
-echo "a real run: examples/experiments/demo-sim.yaml, twice"
-mkdir "$work/real"
-results=$work/real/results.sqlite
-for _ in 1 2; do
-    # A gate that fails is a result, too.
-    "$MANOMETER" run "$root/examples/experiments/demo-sim.yaml" --results "$results" >"$work/real/run.log" 2>&1 ||
-        [ $? = 1 ] || { tail -20 "$work/real/run.log" >&2; die "manometer run failed"; }
-done
-"$MANOMETER" report last --results "$results" -o "$work/real/report.html"
-"$MANOMETER" export last --results "$results" --format json >"$work/real/export.json"
-"$MANOMETER" notebook last --results "$results" -o "$work/real/report.ipynb"
-"$MANOMETER" compare last~1 last --results "$results" -o "$work/real/comparison.html"
+made_up_run() {
+    echo "a made-up run with something of everything"
+    mkdir "$work/fixture" "$work/fleet"
+    "$(scripts/test-binary fixture_report)" "$work/fixture"
+    mv "$work/fixture/fleet.ipynb" "$work/fleet/report.ipynb"
+}
 
-echo "a fleet of three agents of this host, twice"
-mkdir "$work/agents"
-results=$work/agents/results.sqlite
-cat >"$work/agents/fleet.yaml" <<'YAML'
+# Runs something twice and makes every document of it: directory, arguments of `manometer run`.
+twice() {
+    local place=$work/$1
+    local results=$place/results.sqlite
+    shift
+    for _ in 1 2; do
+        # A gate that fails is a result, too.
+        "$MANOMETER" run "$@" --results "$results" >"$place/run.log" 2>&1 ||
+            [ $? = 1 ] || { tail -20 "$place/run.log" >&2; die "manometer run failed"; }
+    done
+    "$MANOMETER" report last --results "$results" -o "$place/report.html"
+    "$MANOMETER" export last --results "$results" --format json >"$place/export.json"
+    "$MANOMETER" notebook last --results "$results" -o "$place/report.ipynb"
+    "$MANOMETER" compare last~1 last --results "$results" -o "$place/comparison.html"
+}
+
+real_run() {
+    echo "a real run: examples/experiments/demo-sim.yaml, twice"
+    mkdir "$work/real"
+    twice real "$root/examples/experiments/demo-sim.yaml"
+}
+
+run_of_agents() {
+    echo "a fleet of three agents of this host, twice"
+    mkdir "$work/agents"
+    cat >"$work/agents/fleet.yaml" <<'YAML'
 targets: {t: "null:"}
 workloads: {w: {ops: read, queue_depth: 4, block_size: 64KiB}}
 stages: {warm_up: 1s, measure: {at_least: 4s, at_most: 4s}}
 steady: none
 YAML
-for _ in 1 2; do
-    "$MANOMETER" run "$work/agents/fleet.yaml" --local 3 --results "$results" >"$work/agents/run.log" 2>&1 ||
-        { tail -20 "$work/agents/run.log" >&2; die "manometer run --local failed"; }
-done
-"$MANOMETER" report last --results "$results" -o "$work/agents/report.html"
-"$MANOMETER" export last --results "$results" --format json >"$work/agents/export.json"
-"$MANOMETER" notebook last --results "$results" -o "$work/agents/report.ipynb"
-"$MANOMETER" compare last~1 last --results "$results" -o "$work/agents/comparison.html"
+    twice agents "$work/agents/fleet.yaml" --local 3
+}
 
 export CHROMIUM=$chromium
-echo "the dashboard of a service"
-tests/browser/dashboard.sh "$MANOMETER" "$cache/browser" "${pictures:+$pictures/dashboard}"
 
-node_check() {
+dashboard() {
+    echo "the dashboard of a service"
+    tests/browser/dashboard.sh "$MANOMETER" "$cache/browser" "${pictures:+$pictures/dashboard}"
+}
+
+page() {
     NODE_PATH="$cache/browser/node_modules" node "$root/tests/browser/check.mjs" "$cache/browser" "$@"
 }
-node_check report "$work/fixture/report.html" - "${pictures:+$pictures/fixture}"
-node_check report "$work/fixture/fleet.html" - "${pictures:+$pictures/fleet}"
-node_check report "$work/real/report.html" "$work/real/export.json" "${pictures:+$pictures/real}"
-node_check report "$work/agents/report.html" "$work/agents/export.json" ""
-node_check comparison "$work/fixture/comparison.html" - "${pictures:+$pictures/comparison}"
-node_check comparison "$work/fixture/fleet-comparison.html" - "${pictures:+$pictures/fleet-comparison}"
-node_check comparison "$work/real/comparison.html" - ""
-node_check comparison "$work/agents/comparison.html" - ""
 
-echo "the documents of a service"
-: >"$work/serve.log"
-"$MANOMETER" serve --listen 127.0.0.1:0 --directory "$work/serve" 2>>"$work/serve.log" &
-service=$!
-trap 'kill "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
-for _ in {1..300}; do
-    url=$(sed -n 's|.*listening on \(http://.*\)|\1|p' "$work/serve.log")
-    [ -z "$url" ] || break
-    kill -0 "$service" 2>/dev/null || break
-    sleep 0.1
-done
-[ -n "$url" ] || { cat "$work/serve.log" >&2; die "manometer serve does not listen"; }
-node "$root/tests/browser/docs.mjs" "$cache/browser" "$url" "$pictures"
-kill "$service"
-wait "$service" || true
-trap 'rm -rf "$work"' EXIT
-
-printed() {
-    "$cache/notebook/bin/python3" tests/browser/print_check.py "$@"
+# A report in the browser, and as it is printed there: directory, its JSON or -, title.
+printed_report() {
+    page report "$work/$1/report.html" "$2" "${pictures:+$pictures/$1}"
+    "$cache/notebook/bin/python3" tests/browser/print_check.py "$work/$1/report.html.pdf" "$3" 8 ${pictures:+"$pictures/$1"}
 }
-printed "$work/fixture/report.html.pdf" nvme-acceptance 8 ${pictures:+"$pictures/fixture"}
-printed "$work/real/report.html.pdf" demo-sim 8 ${pictures:+"$pictures/real"}
 
-mkdir "$work/fleet"
-mv "$work/fixture/fleet.ipynb" "$work/fleet/report.ipynb"
-for kind in fixture real fleet agents; do
-    echo "the notebook of the $kind run"
-    IPYTHONDIR=$work/ipython JUPYTER_CONFIG_DIR=$work/jupyter MPLCONFIGDIR=$work/matplotlib \
+documents() {
+    echo "the documents of a service"
+    : >"$work/serve.log"
+    "$MANOMETER" serve --listen 127.0.0.1:0 --directory "$work/serve" 2>>"$work/serve.log" &
+    service=$!
+    trap 'kill "$service" 2>/dev/null || true' EXIT
+    local url
+    for _ in {1..300}; do
+        url=$(sed -n 's|.*listening on \(http://.*\)|\1|p' "$work/serve.log")
+        [ -z "$url" ] || break
+        kill -0 "$service" 2>/dev/null || break
+        sleep 0.1
+    done
+    [ -n "$url" ] || { cat "$work/serve.log" >&2; die "manometer serve does not listen"; }
+    node "$root/tests/browser/docs.mjs" "$cache/browser" "$url" "$pictures"
+    kill "$service"
+    wait "$service" || true
+}
+
+notebook() {
+    echo "the notebook of the $1 run"
+    IPYTHONDIR=$work/$1/ipython JUPYTER_CONFIG_DIR=$work/$1/jupyter MPLCONFIGDIR=$work/matplotlib \
         "$cache/notebook/bin/python3" -m jupyter nbconvert --to notebook --execute --log-level=ERROR \
-        --output executed.ipynb "$work/$kind/report.ipynb" >"$work/notebook.log" 2>&1 ||
-        { tail -30 "$work/notebook.log" >&2; die "the notebook of the $kind run does not execute"; }
-    "$cache/notebook/bin/python3" tests/browser/notebook_check.py "$work/$kind/executed.ipynb" "$kind" ${pictures:+"$pictures/$kind"}
+        --output executed.ipynb "$work/$1/report.ipynb" >"$work/$1/notebook.log" 2>&1 ||
+        { tail -30 "$work/$1/notebook.log" >&2; die "the notebook of the $1 run does not execute"; }
+    "$cache/notebook/bin/python3" tests/browser/notebook_check.py "$work/$1/executed.ipynb" "$1" ${pictures:+"$pictures/$1"}
+}
+
+begin made_up_run
+begin real_run
+begin run_of_agents
+all_ended
+# Alone, because its drawing is timed.
+begin dashboard
+all_ended
+begin printed_report fixture - nvme-acceptance
+begin printed_report real "$work/real/export.json" demo-sim
+begin page report "$work/fixture/fleet.html" - "${pictures:+$pictures/fleet}"
+begin page report "$work/agents/report.html" "$work/agents/export.json" ""
+begin page comparison "$work/fixture/comparison.html" - "${pictures:+$pictures/comparison}"
+begin page comparison "$work/fixture/fleet-comparison.html" - "${pictures:+$pictures/fleet-comparison}"
+begin page comparison "$work/real/comparison.html" - ""
+begin page comparison "$work/agents/comparison.html" - ""
+begin documents
+for kind in fixture real fleet agents; do
+    begin notebook "$kind"
 done
+all_ended
 echo "tests/browser: all passed"

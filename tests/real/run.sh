@@ -5,7 +5,7 @@
 # Fleets run over ssh and Slurm between network namespaces.
 # Installs what is missing (Debian packages; versitygw and MinIO from the Go proxy; boto3, fio-plot, mypy and schemathesis from PyPI) and needs
 # root, for packages and for the private mounts and network namespaces its servers run in.
-# Scenarios that measure run in pairs or alone, the others side by side. One that fails is run once more at the end, unless it depends on
+# Scenarios run side by side, those that measure beside their like or alone. One that fails is run once more at the end, unless it depends on
 # nothing but the program; three such failures fail the run.
 # usage: tests/real/run.sh [PATTERN...]     only scenarios whose name contains a PATTERN
 #        tests/real/run.sh --set-up         installs what is missing, and runs nothing

@@ -157,30 +157,36 @@ mark.unlink()
         self.assertEqual(len(together), 2)
         self.assertIn("c sees ['running-c-0']", out)
 
-    def test_those_in_pairs_are_never_three(self) -> None:
-        # Each waits until two have met, and looks a little longer for a third.
+    def test_those_that_measure_run_beside_their_like_only(self) -> None:
+        # Each waits until the other of its kind is there, and looks a little longer for others.
         text = """
 mark = place / f"running-{name}"
 mark.touch()
-most = 0
+seen = set()
 for _ in range(1500):
-    most = max(most, len(list(place.glob("running-*"))))
-    if most >= 2:
-        (place / "met").touch()
-    if (place / "met").exists():
+    seen |= {path.name[-1] for path in place.glob("running-*")}
+    if len(seen) >= 2:
         break
     time.sleep(0.02)
 for _ in range(15):
-    most = max(most, len(list(place.glob("running-*"))))
+    seen |= {path.name[-1] for path in place.glob("running-*")}
+    time.sleep(0.02)
+print(name, "saw", "".join(sorted(seen)))
+count(1, 0)
+# Neither leaves before the other has seen it, however late that starts.
+(place / f"saw-{name}").touch()
+other = {"a": "b", "b": "a", "c": "d", "d": "c"}[name]
+for _ in range(1500):
+    if (place / f"saw-{other}").exists():
+        break
     time.sleep(0.02)
 mark.unlink()
-print(name, "saw", most)
-count(1, 0)
 """
-        code, out = self.run_all({Entry(name, turn=Turn.IN_PAIRS): text for name in "abc"}, at_once=3)
+        turns = {"a": Turn.BESIDE_MEASURING, "c": Turn.BESIDE_OTHERS, "b": Turn.BESIDE_MEASURING, "d": Turn.BESIDE_OTHERS}
+        code, out = self.run_all({Entry(name, turn=turn): text for name, turn in turns.items()}, at_once=4)
         self.assertEqual(code, 0)
-        saw = [int(line.rsplit(" ", 1)[1]) for line in out.splitlines() if " saw " in line]
-        self.assertEqual((len(saw), max(saw)), (3, 2))
+        saw = sorted(line for line in out.splitlines() if " saw " in line)
+        self.assertEqual(saw, ["a saw ab", "b saw ab", "c saw cd", "d saw cd"])
 
     def test_no_tally_and_a_broken_one(self) -> None:
         path = self.place / "tally"

@@ -108,7 +108,7 @@ fn refused(plan: &Plan, policy: &RequestPolicy) -> Vec<RefusedField> {
 }
 
 /// What lets requests start commands.
-const ALLOW_COMMAND: &str = "ask the operator to start the service with --allow-command";
+pub(crate) const ALLOW_COMMAND: &str = "ask the operator to start the service with --allow-command";
 
 fn field(path: &[&str], text: impl Into<String>, hint: impl Into<String>) -> RefusedField {
     let path = path.iter().map(|key| (*key).to_owned()).collect();

@@ -8,11 +8,13 @@ import re
 import subprocess
 import sys
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from .lab import Lab
 from .process import Child, wait_until
@@ -44,6 +46,17 @@ def service(lab: Lab, directory: Path, *flags: str) -> Iterator[str]:
         yield found[1]
     finally:
         child.stop()
+
+
+def ask(url: str, body: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+    """Gets a document, or posts a body; status and answer."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
 
 
 def held_against(lab: Lab, report: Report, directory: Path, document: str) -> None:

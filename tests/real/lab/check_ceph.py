@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import signal
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
+from .api_checks import ask, service
 from .ceph import POOL, Cluster
 from .lab import Lab
 from .manometer import Manometer, Outcome
@@ -106,6 +108,26 @@ def refused(ours: Ours, manometer: Manometer) -> None:
         ours.nothing_left(what)
 
 
+def by_service(lab: Lab, ours: Ours, directory: Path) -> None:
+    """A check that was posted to a service, which must allow commands."""
+    report = ours.report
+    body = {"ceph": {"options": [f"--conf={ours.cluster.conf}"]}, "duration": SECONDS, "workers": 1, "lanes": 4}
+    body |= {"object_size": "256KiB", "dataset": "32MiB", "skip_s3": True}
+    with service(lab, directory) as url:
+        status, problem = ask(f"{url}/api/v3/checks", body)
+        report.equal("commands are not allowed: status and field", (status, problem.get("field")), (422, "ceph"))
+    with service(lab, directory, "--allow-command") as url:
+        status, asked = ask(f"{url}/api/v3/checks", body)
+        report.equal("posted: status", (status, asked.get("kind")), (202, "check"))
+        path = f"{url}/api/v3/runs/{asked['id']}"
+        wait_until("the check", lambda: ask(path)[1]["state"] not in ("queued", "running"), 90)
+        run = ask(path)[1]
+        report.equal("posted: end", (run["state"], run.get("reason")), ("finished", None))
+        found = [(row["protocol"], row["data_vip"], row["result"]) for row in ask(f"{path}/result")[1]["rows"]]
+        report.equal("posted: rows", found, [("rados", FIRST, "SUCCESS"), ("rados", SECOND, "SUCCESS")])
+    ours.nothing_left("posted")
+
+
 def existing(ours: Ours, manometer: Manometer) -> None:
     """A pool that exists, through all addresses, then while an address has no OSD that is up."""
     report, cluster = ours.report, ours.cluster
@@ -134,6 +156,7 @@ def ceph(lab: Lab, report: Report) -> None:
         ours = Ours(cluster, Gateway(cluster, stack), report)
         placed(ours, manometer)
         whole(ours, manometer)
+        by_service(lab, ours, directory)
         refused(ours, manometer)
         existing(ours, manometer)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from .ceph import POOL, Cluster
@@ -186,8 +187,9 @@ def refused(ours: Ours, manometer: Manometer) -> None:
     ours.nothing_left("a dry run")
 
 
-def ceph(lab: Lab, report: Report) -> None:
-    """Pools and buckets beside those of somebody else."""
+@contextmanager
+def lab_cluster(lab: Lab, report: Report) -> Iterator[tuple[Ours, Manometer]]:
+    """A cluster and a gateway, beside an object of somebody else."""
     with ExitStack() as stack:
         directory = stack.enter_context(lab.directory())
         cluster = Cluster(directory / "ceph", stack)
@@ -195,11 +197,21 @@ def ceph(lab: Lab, report: Report) -> None:
         value.write_text("value")
         cluster.rados("put", "theirs", str(value))
         ours = Ours(cluster, Gateway(cluster, stack), report)
-        manometer = Manometer(lab.manometer, Place(directory))
+        yield ours, Manometer(lab.manometer, Place(directory))
+
+
+def used(lab: Lab, report: Report) -> None:
+    """Pools and buckets that runs use and remove."""
+    with lab_cluster(lab, report) as (ours, manometer):
         pools(ours, manometer)
         buckets(ours, manometer)
+
+
+def not_used(lab: Lab, report: Report) -> None:
+    """Pools and buckets of runs that were killed or refused."""
+    with lab_cluster(lab, report) as (ours, manometer):
         killed(ours, manometer)
         refused(ours, manometer)
 
 
-SCENARIOS: dict[str, Scenario] = {"provision ceph": ceph}
+SCENARIOS: dict[str, Scenario] = {"provision ceph": used, "provision ceph killed or refused": not_used}

@@ -76,7 +76,7 @@ BESIDE_OTHERS: list[ModuleType] = [
     metrics_checks,
 ]
 # These measure links and paths that are limited far below what this machine can do.
-IN_PAIRS: list[ModuleType] = [path_checks, path_more_checks, network_checks, verdict_checks]
+BESIDE_MEASURING: list[ModuleType] = [path_checks, path_more_checks, network_checks, verdict_checks]
 # These measure speeds, clocks or skews.
 ALONE: list[ModuleType] = [fleet_checks, fleet_clocks, osd_study]
 ALSO_ALONE = {
@@ -107,13 +107,13 @@ def turn(module: ModuleType, name: str) -> Turn:
     """What else may run beside this scenario."""
     if module in ALONE or name in ALSO_ALONE:
         return Turn.ALONE
-    return Turn.IN_PAIRS if module in IN_PAIRS else Turn.BESIDE_OTHERS
+    return Turn.BESIDE_MEASURING if module in BESIDE_MEASURING else Turn.BESIDE_OTHERS
 
 
 def scenarios() -> dict[Entry, Scenario]:
     """Every scenario with what is known of it."""
     found: dict[Entry, Scenario] = {}
-    for module in BESIDE_OTHERS + IN_PAIRS + ALONE:
+    for module in BESIDE_OTHERS + BESIDE_MEASURING + ALONE:
         for name, scenario in module.SCENARIOS.items():
             timing_free = module in TIMING_FREE or name in ALSO_TIMING_FREE
             found[Entry(name, turn(module, name), timing_free)] = scenario

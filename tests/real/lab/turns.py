@@ -1,4 +1,4 @@
-"""Scenarios run as processes of their own: several side by side, those that measure in pairs or alone, and failures once more.
+"""Scenarios run as processes of their own: several side by side, some of those that measure alone, and failures once more.
 
 A scenario against real servers may fail because of the machine it shares. Those that failed are run once more, alone, at the
 end, which is said; so many failures as `MAX_REPEATED` in one run are not chance, and the run fails.
@@ -21,9 +21,6 @@ MAX_REPEATED = 3
 # Number of scenarios that are named as the longest ones.
 LONGEST = 10
 
-# Scenarios that measure what is limited far below what this machine can do, at a time.
-PAIR = 2
-
 # How long a scenario that was asked to end may take to stop its servers.
 PATIENCE_SECONDS = 30
 
@@ -32,12 +29,12 @@ SLOT = "MANOMETER_LAB_SLOT"
 
 
 class Turn(Enum):
-    """What else may run beside a scenario."""
+    """What else may run beside a scenario, in the order of the turns."""
 
     # It measures nothing.
     BESIDE_OTHERS = "beside others"
-    # It measures something that leaves most of the processors idle: another one of this kind may run.
-    IN_PAIRS = "in pairs"
+    # It measures something that leaves most of the processors idle: others of this kind may run.
+    BESIDE_MEASURING = "beside others that measure"
     # It measures, or is limited by, the processors or the disk of this machine.
     ALONE = "alone"
 
@@ -76,6 +73,25 @@ class Tally:
     def write(self, path: Path) -> None:
         """Leaves it for the process that started the scenario."""
         path.write_text(json.dumps({"passed": self.passed, "failed": self.failed}))
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """Time of this machine's processors since boot, in ticks (proc(5))."""
+
+    busy: int
+    total: int
+
+    @staticmethod
+    def now() -> Ticks:
+        """As the kernel tells it."""
+        user, nice, system, idle, waiting, *others = (int(word) for word in Path("/proc/stat").read_text().split()[1:9])
+        busy = user + nice + system + sum(others)
+        return Ticks(busy, busy + idle + waiting)
+
+    def busy_since(self, before: Ticks) -> float:
+        """The share of processor time that was used."""
+        return (self.busy - before.busy) / max(1, self.total - before.total)
 
 
 class Running:
@@ -142,8 +158,8 @@ class Turns:
         """Runs them all and prints the closing lines; the exit code: 0 only when something was checked and all of it held."""
         given = list(entries)
         tallies: dict[Entry, Tally] = {}
-        for turn, at_once in ((Turn.BESIDE_OTHERS, self._at_once), (Turn.IN_PAIRS, min(PAIR, self._at_once)), (Turn.ALONE, 1)):
-            tallies |= dict(self._together([entry for entry in given if entry.turn is turn], at_once))
+        for turn in Turn:
+            tallies |= self._turn(turn, [entry for entry in given if entry.turn is turn])
         excusable = [entry for entry in given if not tallies[entry].good and not entry.timing_free]
         for entry in excusable[:MAX_REPEATED]:
             print(f"repeated: {entry.name}", flush=True)
@@ -170,6 +186,16 @@ class Turns:
         for name, good in counts.items():
             print(f"{good} of {times}: {name}", flush=True)
         return 0 if given and all(good == times for good in counts.values()) else 1
+
+    def _turn(self, turn: Turn, entries: list[Entry]) -> dict[Entry, Tally]:
+        """Runs the scenarios of a turn, and prints how long they took and what they left of the processors."""
+        if not entries:
+            return {}
+        began, ticks_before = time.monotonic(), Ticks.now()
+        tallies = dict(self._together(entries, 1 if turn is Turn.ALONE else self._at_once))
+        seconds, busy = time.monotonic() - began, Ticks.now().busy_since(ticks_before)
+        print(f"turn: {len(entries)} scenarios {turn.value}, {seconds:.0f} s, processors {busy:.0%} busy", flush=True)
+        return tallies
 
     def _together(self, entries: list[Entry], at_once: int) -> Iterator[tuple[Entry, Tally]]:
         """Runs these side by side, `at_once` at a time, and gives each as it ends."""

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use experiment::{GatewayUser, ProvisionKind};
-use fleet::launch::{Say, SshLogin};
+use fleet::launch::Say;
 use provision::Run;
 use provisioners::{CephCluster, ProvisionedItems, ToolAccess};
 use runner::{Events, StopToken};
@@ -33,9 +33,8 @@ pub fn provision(
     stop: &StopToken,
     events: &Arc<dyn Events>,
 ) -> Result<OnCluster, CheckError> {
-    let login = SshLogin::default();
     let is_stopped = || stop.is_requested();
-    let access = ToolAccess { login: login.clone(), stop: &is_stopped };
+    let access = ToolAccess { login: ceph.login.clone(), stop: &is_stopped };
     let ask = tool(ceph, ProvisionKind::Radosgw(GatewayUser::default()));
     let cluster = CephCluster::ask(&ask, &access).map_err(|why| {
         CheckError::Failure(format!(
@@ -53,7 +52,7 @@ pub fn provision(
     let said = Arc::clone(events);
     let say: Say = Arc::new(move |line: &str| said.note(line));
     let items =
-        ProvisionedItems::create(&plan, run, &login, &is_stopped, &say).map_err(CheckError::failure)?;
+        ProvisionedItems::create(&plan, run, &ceph.login, &is_stopped, &say).map_err(CheckError::failure)?;
     let keys: BTreeMap<String, AccessKey> = items.keys().collect();
     let own = run.id().object_name();
     for (target, cells) in targets.iter_mut().zip(plan.cells.chunks_exact(CheckPhase::ALL.len())) {

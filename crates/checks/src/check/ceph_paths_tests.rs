@@ -65,7 +65,7 @@ fn the_user_chooses_addresses_protocols_and_gateways() {
     assert_eq!(labels(rows(CephRequest::default(), second)), ["rados 10.0.0.2"]);
     let no_rados = |input: &mut CheckInput| input.skip_rados = true;
     assert_eq!(labels(rows(CephRequest::default(), no_rados)), ["s3 10.0.0.1", "s3 10.0.0.1"]);
-    let given = vec![gateway(OptionStyle::Flags, "http://[::1]:7480").unwrap()];
+    let given = vec![gateway("--ceph-gateway", "http://[::1]:7480").unwrap()];
     let with_gateway = CephRequest { gateways: given, ..CephRequest::default() };
     assert_eq!(labels(rows(with_gateway, no_rados)), ["s3 ::1"]);
     let nowhere = |input: &mut CheckInput| input.data_vips = vec!["10.0.0.9".parse().unwrap()];

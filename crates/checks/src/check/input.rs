@@ -207,14 +207,18 @@ impl CheckSource {
 }
 
 /// The bucket that a check of a Ceph cluster creates behind the object gateway at `http://host:port` or `https://host:port`.
+/// `option` is what carried it, for the message.
 ///
 /// # Errors
 /// It is none of both.
-pub fn gateway(style: OptionStyle, given: &str) -> Result<CheckTarget, CheckInputError> {
+pub fn gateway(option: &str, given: &str) -> Result<CheckTarget, CheckInputError> {
     let endpoint = given.parse();
-    endpoint
-        .map(bucket_behind)
-        .map_err(|why| CheckInputError::Gateway { option: style.name("ceph-gateway"), why })
+    endpoint.map(bucket_behind).map_err(|why| CheckInputError::Gateway { option: option.to_owned(), why })
+}
+
+/// The option that leaves a protocol out.
+fn skip(style: OptionStyle, access: &CheckAccess) -> String {
+    style.name(&format!("skip-{}", access.protocol.kind.scheme))
 }
 
 /// The address of an array's management, without surrounding white space.
@@ -337,19 +341,16 @@ impl CheckInput {
         let keeps = |access: &&CheckAccess| access.checked && !access.protocol.kind.sink_discard;
         if let Some(access) = request.access.iter().find(keeps).filter(|_| request.load.sink == Sink::Discard)
         {
-            let scheme = access.protocol.kind.scheme;
-            let skip = style.name(&format!("skip-{scheme}"));
+            let (scheme, skip) = (access.protocol.kind.scheme, skip(style, access));
             return Err(CheckInputError::NoDiscard { option: style.name("sink"), scheme, skip });
         }
         if request.load.sink == Sink::Discard && request.uses_tls() {
             return Err(CheckInputError::discard_over_tls(style));
         }
         if !request.access.iter().any(|access| access.checked) {
-            let (first, other) = match request.source {
-                CheckSource::Ceph(_) => ("skip-rados", "skip-s3"),
-                _ => ("skip-nfs", "skip-s3"),
-            };
-            return Err(CheckInputError::NothingLeft { first: style.name(first), other: style.name(other) });
+            let skipped = request.access.iter().filter(|access| request.source.has(access.protocol));
+            let skips = skipped.map(|access| skip(style, access)).collect();
+            return Err(CheckInputError::NothingLeft { skips });
         }
         Ok(request)
     }

@@ -100,12 +100,10 @@ pub enum CheckInputError {
         skip: String,
     },
     /// Everything is skipped.
-    #[error("nothing is left to check: take {first} or {other} away, or give the other target")]
+    #[error("nothing is left to check; next: take {} away", skips.join(" or "))]
     NothingLeft {
-        /// The option that leaves one protocol out.
-        first: String,
-        /// The option that leaves another one out.
-        other: String,
+        /// The options that leave the protocols of the source out.
+        skips: Vec<String>,
     },
     /// The URL of an object gateway.
     #[error("{option}: {why}")]
@@ -138,7 +136,7 @@ impl CheckInputError {
             | Self::DiscardOverTls { option, .. }
             | Self::NoDiscard { option, .. }
             | Self::Gateway { option, .. } => option,
-            Self::NothingLeft { first, .. } => first,
+            Self::NothingLeft { skips } => skips.first().map_or("", |skip| skip),
             Self::NoProtocol(_) => "",
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use drivers::Sink;
 use experiment::Via;
+use fleet::launch::SshLogin;
 use provision::{ExportProtocol, Management};
 use targets::{CheckTarget, CheckTraits};
 
@@ -52,6 +53,8 @@ pub struct ArrayRequest {
 /// How a Ceph cluster's tools are called, and what they create.
 #[derive(Clone, Debug, Default)]
 pub struct CephRequest {
+    /// How to log in to the host that runs them.
+    pub login: SshLogin,
     /// Options for `ceph` and `radosgw-admin`.
     pub options: Vec<String>,
     /// How the host that runs them is reached; `None`: this host.

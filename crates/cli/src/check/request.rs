@@ -156,12 +156,13 @@ fn ceph(arguments: &CheckArguments) -> Result<CephRequest, UsageError> {
     if let (None, Some(conf)) = (&via, &arguments.ceph_conf) {
         options.push(format!("--conf={}", conf.display()));
     }
-    let gateways = arguments.ceph_gateway.iter().map(|url| gateway(STYLE, url));
+    let gateways = arguments.ceph_gateway.iter().map(|url| gateway("--ceph-gateway", url));
     Ok(CephRequest {
         options,
         via,
         gateways: gateways.collect::<Result<_, _>>()?,
         pg_num: arguments.ceph_pg_num,
+        ..CephRequest::default()
     })
 }
 

@@ -35,6 +35,11 @@ pub(super) fn check(
     // A simulated array ends with this process: nothing on it needs a journal that outlives it.
     let is_real = !matches!(request.source, CheckSource::Demo);
     request.journal_dir = is_real.then(|| place.directory.join(JOURNAL));
+    // The key is readable for as long as its file is open.
+    let (login, _key) = task.secrets.login.for_ssh(place.ssh_options).map_err(CarryOutError::Key)?;
+    if let CheckSource::Ceph(ceph) = &mut request.source {
+        ceph.login = login;
+    }
     let observer: Arc<dyn Events> = Arc::new(Observer::new(task.log, task.progress));
     let keys: HeldSecrets = task.secrets.keys.into_iter().collect();
     let report = checks::check(request, &observer, &task.stop, &keys)?;

@@ -16,22 +16,24 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::RunKind;
+use super::check_ceph::CephForm;
 use super::fields::{FieldFault, read, size, time, trust};
 use super::reactor_form::ReactorForm;
 use crate::body::{KeyForm, access_keys};
 use crate::new_work::{NewWork, RunSecrets};
+use crate::options::RequestPolicy;
 
 /// How options are written here.
 const STYLE: OptionStyle = OptionStyle::Fields;
 /// Maximum number of targets, and of addresses.
-const MOST: usize = 64;
+pub(super) const MOST: usize = 64;
 /// The protocol whose targets need keys.
 const S3: &str = "s3";
 /// Length of a call of a management API, unless a request says otherwise.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A check, by the options of `manometer check` without those that name files or Ceph's: exactly one of `demo`, `array`, or `nfs`
-/// and `s3`.
+/// A check, by the options of `manometer check` without those that name files: exactly one of `demo`, `array`, `ceph`, or
+/// `nfs`, `s3` and `rados`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewCheck)]
@@ -47,8 +49,14 @@ pub(crate) struct CheckForm {
     #[schema(max_items = 64)]
     #[serde(default)]
     s3: Vec<String>,
+    /// Check these pools of a Ceph cluster, through each public address of its OSDs: `rados://pool`
+    #[schema(max_items = 64)]
+    #[serde(default)]
+    rados: Vec<String>,
     /// Check an array, which creates what is needed
     array: Option<ArrayForm>,
+    /// Check a Ceph cluster, on which what is needed is created; the service must allow commands
+    ceph: Option<CephForm>,
     /// The key for the buckets in `s3`, by the name `s3`. It stays in memory until the run ends
     #[serde(default)]
     keys: BTreeMap<String, KeyForm>,
@@ -62,6 +70,9 @@ pub(crate) struct CheckForm {
     /// Leave S3 out
     #[serde(default)]
     skip_s3: bool,
+    /// Leave RADOS out
+    #[serde(default)]
+    skip_rados: bool,
     /// Measured time of each phase (write, then read), at most a day
     #[schema(default = "60s")]
     duration: Option<String>,
@@ -86,7 +97,7 @@ pub(crate) struct CheckForm {
     /// Size of one NFS read or write
     #[schema(default = "1MiB")]
     block_size: Option<String>,
-    /// Size of one S3 object
+    /// Size of one object of S3 or RADOS
     #[schema(default = "8MiB")]
     object_size: Option<String>,
     /// Where read data goes: into a buffer, or dropped in the kernel after its length is checked
@@ -221,11 +232,20 @@ impl NewWork {
 ///
 /// # Errors
 /// A field is wrong, contradicts another one, or would read a file of the service's host.
-pub(super) fn request(text: &str, secrets: &RunSecrets) -> Result<CheckRequest, FieldFault> {
+pub(super) fn request(
+    text: &str,
+    secrets: &RunSecrets,
+    policy: &RequestPolicy,
+) -> Result<CheckRequest, FieldFault> {
     let value: Value = serde_json::from_str(text).map_err(|_| FieldFault::damaged())?;
     let form: CheckForm = read(&value)?;
-    for (field, count) in [("nfs", form.nfs.len()), ("s3", form.s3.len()), ("data_vip", form.data_vip.len())]
-    {
+    let lists = [
+        ("nfs", form.nfs.len()),
+        ("s3", form.s3.len()),
+        ("rados", form.rados.len()),
+        ("data_vip", form.data_vip.len()),
+    ];
+    for (field, count) in lists {
         if count > MOST {
             return Err(FieldFault::of(
                 field,
@@ -233,23 +253,24 @@ pub(super) fn request(text: &str, secrets: &RunSecrets) -> Result<CheckRequest, 
             ));
         }
     }
-    let source = source(&form, secrets)?;
+    let source = source(&form, secrets, policy)?;
     check_keys(&form, secrets)?;
     input(source, &form)?.into_request(STYLE, RecordOptions::default(), None, PathBuf::new()).map_err(fault)
 }
 
-fn fault(error: CheckInputError) -> FieldFault {
+pub(super) fn fault(error: CheckInputError) -> FieldFault {
     FieldFault { field: error.option().to_owned(), why: error.to_string() }
 }
 
 /// Where the storage is.
-fn source(form: &CheckForm, secrets: &RunSecrets) -> Result<CheckSource, FieldFault> {
-    let named = !form.nfs.is_empty() || !form.s3.is_empty();
-    match (form.demo, &form.array, named) {
-        (true, None, false) => Ok(CheckSource::Demo),
-        (false, Some(array), false) => self::array(array, secrets).map(CheckSource::Array),
-        (false, None, true) => {
-            let source = CheckSource::of_urls(STYLE, &form.nfs, &form.s3, &[]).map_err(fault)?;
+fn source(form: &CheckForm, secrets: &RunSecrets, policy: &RequestPolicy) -> Result<CheckSource, FieldFault> {
+    let named = [&form.nfs, &form.s3, &form.rados].into_iter().any(|urls| !urls.is_empty());
+    match (form.demo, &form.array, &form.ceph, named) {
+        (true, None, None, false) => Ok(CheckSource::Demo),
+        (false, Some(array), None, false) => self::array(array, secrets).map(CheckSource::Array),
+        (false, None, Some(ceph), false) => ceph.request(policy).map(CheckSource::Ceph),
+        (false, None, None, true) => {
+            let source = CheckSource::of_urls(STYLE, &form.nfs, &form.s3, &form.rados).map_err(fault)?;
             if let CheckSource::Existing(targets) = &source {
                 targets.iter().try_for_each(reads_no_file)?;
             }
@@ -257,8 +278,8 @@ fn source(form: &CheckForm, secrets: &RunSecrets) -> Result<CheckSource, FieldFa
         }
         _ => Err(FieldFault {
             field: String::new(),
-            why: "the body names no storage, or several; next: give one of \"demo\": true, \"array\", or \"nfs\" and \
-                  \"s3\""
+            why: "the body names no storage, or several; next: give one of \"demo\": true, \"array\", \"ceph\", or \
+                  \"nfs\", \"s3\" and \"rados\""
                 .to_owned(),
         }),
     }
@@ -321,7 +342,7 @@ fn check_keys(form: &CheckForm, secrets: &RunSecrets) -> Result<(), FieldFault> 
 fn input(source: CheckSource, form: &CheckForm) -> Result<CheckInput, FieldFault> {
     let mut input = CheckInput::new(source);
     input.data_vips.clone_from(&form.data_vip);
-    (input.skip_nfs, input.skip_s3) = (form.skip_nfs, form.skip_s3);
+    (input.skip_nfs, input.skip_s3, input.skip_rados) = (form.skip_nfs, form.skip_s3, form.skip_rados);
     input.duration = time("duration", form.duration.as_deref(), input.duration)?;
     input.probe = !form.no_probe;
     input.sink = match (form.verify, form.sink) {

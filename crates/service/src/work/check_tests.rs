@@ -1,8 +1,11 @@
 //! Requests for checks: what is read, what is refused, and that secrets stay out of the text.
 
+use checks::CephRequest;
+use experiment::Via;
 use serde_json::json;
 
 use super::*;
+use crate::policy::ALLOW_COMMAND;
 use crate::problem::Problem;
 
 fn posted(body: Value) -> Result<NewWork, FieldFault> {
@@ -12,7 +15,7 @@ fn posted(body: Value) -> Result<NewWork, FieldFault> {
 
 fn read_back(body: Value) -> Result<CheckRequest, FieldFault> {
     let work = posted(body)?;
-    request(&work.text, &work.secrets)
+    request(&work.text, &work.secrets, &RequestPolicy::default())
 }
 
 #[test]
@@ -59,8 +62,8 @@ fn secrets_are_neither_in_the_text_nor_in_what_is_shown() {
     assert_eq!(bucket.text, r#"{"s3":["s3://b?endpoint=http://h"]}"#);
     for work in [array, bucket] {
         assert!(!work.secrets.is_empty() && !format!("{work:?}").contains("canary"), "{work:?}");
-        assert!(request(&work.text, &work.secrets).is_ok());
-        let without = request(&work.text, &RunSecrets::default()).err().unwrap();
+        assert!(request(&work.text, &work.secrets, &RequestPolicy::default()).is_ok());
+        let without = request(&work.text, &RunSecrets::default(), &RequestPolicy::default()).err().unwrap();
         assert!(["array.token", "keys.s3"].contains(&&*without.field), "{without:?}");
     }
 }
@@ -123,11 +126,60 @@ fn what_is_wrong_is_named_by_its_field() {
         (array(json!({ "tls_ca": "/x" })), "array.tls_ca", "unknown field"),
         (array(json!({ "call_timeout": "0s" })), "array.call_timeout", "longer than nothing"),
         (array(json!({ "tls_fingerprint": "x", "tls_insecure": true })), "array.tls_insecure", "contradicts"),
+        (with(json!({ "ceph": {} })), "", "or several"),
+        (json!({ "ceph": {} }), "ceph", "start the service with --allow-command"),
+        (json!({ "ceph": { "conf": "/etc/passwd" } }), "ceph.conf", "unknown field"),
+        (json!({ "rados": ["rados://p?conf=/etc/passwd"] }), "rados", "conf reads files"),
+        (json!({ "rados": ["rados://p"], "skip_rados": true }), "skip_rados", "nothing is left"),
     ] {
         let Err(fault) = read_back(body.clone()) else { panic!("{body} is accepted") };
         assert_eq!(fault.field, field, "{body}: {fault:?}");
         assert!(fault.why.contains(said) && !fault.why.contains('\n'), "{body}: {fault:?}");
-        assert!(!fault.why.contains("--"), "options are written as in JSON: {fault:?}");
+        assert!(
+            !fault.why.replace(ALLOW_COMMAND, "").contains("--"),
+            "options are written as in JSON: {fault:?}"
+        );
         assert_eq!(Problem::from(fault).status(), 422);
+    }
+}
+
+/// Reads a check of a cluster, where commands are allowed.
+fn of_ceph(ceph: Value) -> Result<CephRequest, FieldFault> {
+    let work = posted(json!({ "ceph": ceph }))?;
+    let policy = RequestPolicy { commands: true, ..RequestPolicy::default() };
+    match request(&work.text, &work.secrets, &policy)?.source {
+        CheckSource::Ceph(ceph) => Ok(ceph),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_ceph_cluster_is_described_as_on_the_command_line() {
+    let usual = of_ceph(json!({})).unwrap();
+    assert_eq!(format!("{usual:?}"), format!("{:?}", CephRequest::default()));
+    let found = of_ceph(json!({
+        "via_command": ["cephadm", "shell", "--"], "options": ["--id=operator"], "gateways": ["https://rgw:8443"], "pg_num": 8,
+    }))
+    .unwrap();
+    let command = ["cephadm", "shell", "--"].map(str::to_owned).to_vec();
+    assert_eq!(
+        (found.via, found.options, found.pg_num),
+        (Some(Via::Command { command }), vec!["--id=operator".to_owned()], Some(8))
+    );
+    assert_eq!(
+        (&*found.gateways[0].host, found.gateways[0].port, found.gateways[0].tls),
+        ("rgw", Some(8443), true)
+    );
+    let there = of_ceph(json!({ "via": "admin@mon1" })).unwrap();
+    assert_eq!(there.via, Some(Via::Ssh { host: "admin@mon1".to_owned(), options: Vec::new() }));
+    for (ceph, field, said) in [
+        (json!({ "via": "a", "via_command": ["b"] }), "ceph.via", "contradicts"),
+        (json!({ "gateways": ["ftp://x"] }), "ceph.gateways", "ftp"),
+        (json!({ "options": vec!["x"; 65] }), "ceph.options", "65 are more than 64"),
+        (json!({ "pg_num": 0 }), "ceph.pg_num", "from 1 to 65536"),
+    ] {
+        let fault = of_ceph(ceph).unwrap_err();
+        assert_eq!(fault.field, field, "{fault:?}");
+        assert!(fault.why.contains(said) && !fault.why.contains('\n'), "{fault:?}");
     }
 }

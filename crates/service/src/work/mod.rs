@@ -2,6 +2,7 @@
 
 mod calibration;
 mod check;
+mod check_ceph;
 mod clean_up;
 mod fields;
 mod kind;
@@ -54,7 +55,7 @@ impl Work {
                 policy::plan(text, policy).map(Box::new).map(Self::Experiment).map_err(Problem::faults)
             }
             RunKind::Check => {
-                check::request(text, secrets).map(Box::new).map(Self::Check).map_err(Problem::from)
+                check::request(text, secrets, policy).map(Box::new).map(Self::Check).map_err(Problem::from)
             }
             RunKind::NetworkTest => {
                 NetworkTest::read(text, policy).map(Box::new).map(Self::NetworkTest).map_err(Problem::from)
