@@ -66,7 +66,7 @@ mkdir "$work/said"
 begun=0
 begin() {
     while (($(jobs -rp | wc -l) >= 3)); do
-        sleep 0.1
+        wait -n || true
     done
     { set +e; SECONDS=0; (set -e; "$@"); echo "$?" >"$work/said/$begun.code"; echo "    $SECONDS s"; } >"$work/said/$begun" 2>&1 &
     begun=$((begun + 1))

@@ -65,8 +65,8 @@ pub use parse::{decode, parse};
 pub use pass::*;
 pub use plan::*;
 pub use provision::{
-    BRICK_HOST, Brick, CephPool, GatewayUser, GlusterVolume, PROVISION_TIMEOUT_MS, PROVISIONED, Provision,
-    ProvisionKind, TgtTarget, is_provisioned_name, provisioned_name, target_name,
+    BRICK_HOST, Brick, CephPool, GatewayUser, GlusterVolume, MAX_PLACEMENT_GROUPS, PROVISION_TIMEOUT_MS,
+    PROVISIONED, Provision, ProvisionKind, TgtTarget, is_provisioned_name, provisioned_name, target_name,
 };
 pub use read::SHORTEST_PROBE_S;
 pub use refused::{RefusedField, refuse};

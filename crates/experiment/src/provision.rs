@@ -29,6 +29,9 @@ pub struct Provision {
 /// Default timeout of a command that provisions, in milliseconds.
 pub const PROVISION_TIMEOUT_MS: u64 = 120_000;
 
+/// Max number of placement groups of a pool.
+pub const MAX_PLACEMENT_GROUPS: u32 = 1 << 16;
+
 /// What is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -71,7 +71,7 @@ def held_against(lab: Lab, report: Report, directory: Path, document: str) -> No
     )
     report.equal("schemathesis ends with 0", done.returncode, 0) or print(done.stdout[-6000:], done.stderr[-2000:])
     # Otherwise it might have found nothing because it did nothing.
-    operations = sum(len(methods) for methods in json.load(urllib.request.urlopen(document))["paths"].values())
+    operations = sum(len(methods) for methods in ask(document)[1]["paths"].values())
     report.contains("it tested every operation", done.stdout, [f"Tested: {operations}"])
 
 
@@ -83,8 +83,7 @@ def stopping_checks(url: str) -> Iterator[None]:
 
     def stop() -> None:
         while not over.wait(1):
-            runs = json.load(urllib.request.urlopen(f"{url}/api/v3/runs?limit=500"))["runs"]
-            for run in runs:
+            for run in ask(f"{url}/api/v3/runs?limit=500")[1]["runs"]:
                 age = datetime.now(UTC) - datetime.fromisoformat(run["asked"])
                 if run["kind"] == "check" and run["state"] in ("queued", "running") and age.total_seconds() > 3:
                     urllib.request.urlopen(urllib.request.Request(f"{url}/api/v3/runs/{run['id']}/stop", method="POST"))
@@ -104,7 +103,7 @@ def schemathesis(lab: Lab, report: Report) -> None:
     with lab.directory() as directory, service(lab, directory, "--ssh-option=ProxyCommand=false") as url:
         with stopping_checks(url):
             held_against(lab, report, directory, f"{url}/api/v3/openapi.json")
-        runs = json.load(urllib.request.urlopen(f"{url}/api/v3/runs"))["runs"]
+        runs = ask(f"{url}/api/v3/runs")[1]["runs"]
         report.check("runs were posted and ended", "finished" in {run["state"] for run in runs}, runs)
 
 
@@ -112,8 +111,7 @@ def schemathesis_storperf(lab: Lab, report: Report) -> None:
     """StorPerf's requests. Jobs are accepted and fail, as ssh reaches no host."""
     with lab.directory() as directory, service(lab, directory, "--ssh-option=ProxyCommand=false") as url:
         held_against(lab, report, directory, f"{url}/api/v1.0/openapi.json")
-        with urllib.request.urlopen(f"{url}/api/v1.0/jobs?type=status") as answer:
-            states = {job["Status"] for job in json.load(answer).values()}
+        states = {job["Status"] for job in ask(f"{url}/api/v1.0/jobs?type=status")[1].values()}
         report.check("jobs were posted and none could log in", "Failed" in states and "Completed" not in states, states)
 
 

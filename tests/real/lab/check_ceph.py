@@ -14,20 +14,21 @@ from .lab import Lab
 from .manometer import Manometer, Outcome
 from .place import Place
 from .process import wait_until
-from .provision_ceph_checks import Ours
+from .provision_ceph_checks import Ours, lab_cluster, put_theirs
 from .radosgw import Gateway
 from .report import Report, Scenario
 
 # Two OSDs behind the first address, one behind the second.
 ADDRESSES = ("127.0.0.2", "127.0.0.2", "127.0.0.3")
 FIRST, SECOND = "127.0.0.2", "127.0.0.3"
-LOAD = ("--workers=1", "--lanes=4", "--object-size=256KiB", "--dataset=32MiB")
+FIELDS = {"workers": 1, "lanes": 4, "object_size": "256KiB", "dataset": "32MiB"}
+LOAD = [f"--{name.replace('_', '-')}={value}" for name, value in FIELDS.items()]
 SECONDS = "2s"
 
 
-def rows(outcome: Outcome) -> list[tuple[str, str, str]]:
+def rows(document: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Protocol, address and result of each row."""
-    return [(row["protocol"], row["data_vip"], row["result"]) for row in outcome.document["rows"]]
+    return [(row["protocol"], row["data_vip"], row["result"]) for row in document["rows"]]
 
 
 def requests(cluster: Cluster) -> list[int]:
@@ -39,7 +40,7 @@ def requests(cluster: Cluster) -> list[int]:
 def checked(report: Report, what: str, outcome: Outcome, expected: list[tuple[str, str]]) -> dict[str, Any]:
     """A check that found everything in order."""
     report.equal(f"{what}: code", (outcome.code, outcome.stderr[-1500:] if outcome.code else ""), (0, ""))
-    report.equal(f"{what}: rows", rows(outcome), [(*row, "SUCCESS") for row in expected])
+    report.equal(f"{what}: rows", rows(outcome.document), [(*row, "SUCCESS") for row in expected])
     moved = [row[phase]["bytes"] for row in outcome.document["rows"] for phase in ("write", "read")]
     report.check(f"{what}: every phase moved data", all(moved), moved)
     return dict(outcome.document)
@@ -111,8 +112,7 @@ def refused(ours: Ours, manometer: Manometer) -> None:
 def by_service(lab: Lab, ours: Ours, directory: Path) -> None:
     """A check that was posted to a service, which must allow commands."""
     report = ours.report
-    body = {"ceph": {"options": [f"--conf={ours.cluster.conf}"]}, "duration": SECONDS, "workers": 1, "lanes": 4}
-    body |= {"object_size": "256KiB", "dataset": "32MiB", "skip_s3": True}
+    body = FIELDS | {"ceph": {"options": [f"--conf={ours.cluster.conf}"]}, "duration": SECONDS, "skip_s3": True}
     with service(lab, directory) as url:
         status, problem = ask(f"{url}/api/v3/checks", body)
         report.equal("commands are not allowed: status and field", (status, problem.get("field")), (422, "ceph"))
@@ -123,8 +123,8 @@ def by_service(lab: Lab, ours: Ours, directory: Path) -> None:
         wait_until("the check", lambda: ask(path)[1]["state"] not in ("queued", "running"), 90)
         run = ask(path)[1]
         report.equal("posted: end", (run["state"], run.get("reason")), ("finished", None))
-        found = [(row["protocol"], row["data_vip"], row["result"]) for row in ask(f"{path}/result")[1]["rows"]]
-        report.equal("posted: rows", found, [("rados", FIRST, "SUCCESS"), ("rados", SECOND, "SUCCESS")])
+        found = ask(f"{path}/result")[1]
+        report.equal("posted: rows", rows(found), [("rados", FIRST, "SUCCESS"), ("rados", SECOND, "SUCCESS")])
     ours.nothing_left("posted")
 
 
@@ -138,7 +138,7 @@ def existing(ours: Ours, manometer: Manometer) -> None:
     cluster.ask("osd", "down", "2")
     outcome = manometer.check(*LOAD, url, duration=SECONDS)
     report.equal("a host that is down: code", outcome.code, 1)
-    report.equal("a host that is down: rows", rows(outcome), [("rados", FIRST, "SUCCESS"), ("rados", SECOND, "FAILED TO CONNECT")])
+    report.equal("a host that is down: rows", rows(outcome.document), [("rados", FIRST, "SUCCESS"), ("rados", SECOND, "FAILED TO CONNECT")])
     causes = [row["cause"] or "" for row in outcome.document["rows"]]
     report.contains("a host that is down: why", causes[1], [f"no OSD that is up has the public address {SECOND}"])
 
@@ -148,17 +148,20 @@ def ceph(lab: Lab, report: Report) -> None:
     with ExitStack() as stack:
         directory = stack.enter_context(lab.directory())
         cluster = Cluster(directory / "ceph", stack, addresses=ADDRESSES)
-        value = directory / "value"
-        value.write_text("value")
-        cluster.rados("put", "theirs", str(value))
+        put_theirs(cluster, directory)
         manometer = Manometer(lab.manometer, Place(directory))
         one_address(cluster, manometer, report)
         ours = Ours(cluster, Gateway(cluster, stack), report)
         placed(ours, manometer)
         whole(ours, manometer)
-        by_service(lab, ours, directory)
+
+
+def ceph_otherwise(lab: Lab, report: Report) -> None:
+    """A cluster that is checked by a service, not at all, and by a pool that exists."""
+    with lab_cluster(lab, report, ADDRESSES) as (ours, manometer):
+        by_service(lab, ours, manometer.place.directory)
         refused(ours, manometer)
         existing(ours, manometer)
 
 
-SCENARIOS: dict[str, Scenario] = {"check ceph": ceph}
+SCENARIOS: dict[str, Scenario] = {"check ceph": ceph, "check ceph otherwise": ceph_otherwise}

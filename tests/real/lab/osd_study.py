@@ -73,8 +73,8 @@ def ground(lab: Lab) -> Iterator[Ground]:
     """Everything is arranged."""
     with ExitStack() as stack:
         directory = stack.enter_context(lab.directory())
-        # After everything else had run, the first OSD answered after more than 10 s, five times of five; not since caches were
-        # dropped once. Which of them matters is not known.
+        # After everything else had run, the first OSD answered after more than 10 s in four of five tries, and a build that ran
+        # beside it spoiled the fifth; not since caches were dropped once. Why is not known.
         os.sync()
         Path("/proc/sys/vm/drop_caches").write_text("3")
         memory = directory / "memory"

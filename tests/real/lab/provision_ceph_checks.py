@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from .ceph import POOL, Cluster
@@ -71,6 +72,13 @@ class Ours:
         self.report.equal(f"{when}: pools and users", (self.pools(), self.users()), ([], []))
         self.report.equal(f"{when}: the gateway's", (self.gateway.users(), self.gateway.buckets()), ([USER], [self.gateway.bucket]))
         self.report.equal(f"{when}: somebody else's object", self.cluster.objects(), [("", "theirs")])
+
+
+def put_theirs(cluster: Cluster, directory: Path) -> None:
+    """An object of somebody else in the pool that is there."""
+    value = directory / "value"
+    value.write_text("value")
+    cluster.rados("put", "theirs", str(value))
 
 
 def ended(ours: Ours, going: Run, what: str) -> None:
@@ -188,14 +196,12 @@ def refused(ours: Ours, manometer: Manometer) -> None:
 
 
 @contextmanager
-def lab_cluster(lab: Lab, report: Report) -> Iterator[tuple[Ours, Manometer]]:
-    """A cluster and a gateway, beside an object of somebody else."""
+def lab_cluster(lab: Lab, report: Report, addresses: Sequence[str] = ()) -> Iterator[tuple[Ours, Manometer]]:
+    """A cluster, with an OSD at each of the addresses if there are some, and a gateway, beside an object of somebody else."""
     with ExitStack() as stack:
         directory = stack.enter_context(lab.directory())
-        cluster = Cluster(directory / "ceph", stack)
-        value = directory / "value"
-        value.write_text("value")
-        cluster.rados("put", "theirs", str(value))
+        cluster = Cluster(directory / "ceph", stack, addresses=addresses)
+        put_theirs(cluster, directory)
         ours = Ours(cluster, Gateway(cluster, stack), report)
         yield ours, Manometer(lab.manometer, Place(directory))
 

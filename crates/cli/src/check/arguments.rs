@@ -81,7 +81,7 @@ pub struct CheckArguments {
     #[arg(long, value_name = "URL", help_heading = "Ceph", requires = "ceph")]
     pub ceph_gateway: Vec<String>,
     /// Placement groups of the pool [default: 8 for each OSD, rounded up to a power of two]
-    #[arg(long, value_name = "N", help_heading = "Ceph", requires = "ceph", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    #[arg(long, value_name = "N", help_heading = "Ceph", requires = "ceph", value_parser = clap::value_parser!(u32).range(1..=i64::from(experiment::MAX_PLACEMENT_GROUPS)))]
     pub ceph_pg_num: Option<u32>,
 
     /// Check this export instead of an array: nfs://host[:port]/export; may be repeated

@@ -9,8 +9,8 @@ use super::via::{is_plain, names, only_key, timeout_ms, via, words};
 use crate::kind::TargetKind;
 use crate::known::{PROVISION, provision_keys};
 use crate::provision::{
-    Brick, CephPool, GatewayUser, GlusterVolume, PROVISION_TIMEOUT_MS, PROVISIONED, Provision, ProvisionKind,
-    TgtTarget, provisioned_name,
+    Brick, CephPool, GatewayUser, GlusterVolume, MAX_PLACEMENT_GROUPS, PROVISION_TIMEOUT_MS, PROVISIONED,
+    Provision, ProvisionKind, TgtTarget, provisioned_name,
 };
 use crate::reader::{Fields, Reader, one_of};
 use crate::tree::Node;
@@ -19,8 +19,6 @@ use crate::tree::Node;
 const SAMPLE: &str = "manometer-aaaaaaaa";
 /// The smallest unit of a target.
 const LEAST_UNIT_BYTES: u64 = 1 << 20;
-/// Most placement groups of a pool.
-const MOST_PLACEMENT_GROUPS: u32 = 1 << 16;
 /// Most copies of an object (the range of Ceph's `size`).
 const MOST_COPIES: u32 = 10;
 /// Most bricks of a volume.
@@ -184,7 +182,7 @@ fn plain(fields: &Fields<'_>, key: &str) -> Option<Option<String>> {
 
 fn pool(fields: &Fields<'_>) -> Option<CephPool> {
     let number = |key, most| fields.has(key).then(|| fields.count(key, 1, most, 1));
-    let (pg_num, size) = (number("pg_num", MOST_PLACEMENT_GROUPS), number("size", MOST_COPIES));
+    let (pg_num, size) = (number("pg_num", MAX_PLACEMENT_GROUPS), number("size", MOST_COPIES));
     let erasure_code_profile = plain(fields, "erasure_code_profile")?;
     if erasure_code_profile.is_some() && size.is_some() {
         let text = "an erasure-coded pool has the size of its profile";

@@ -36,9 +36,9 @@ pub(super) fn check(
     let is_real = !matches!(request.source, CheckSource::Demo);
     request.journal_dir = is_real.then(|| place.directory.join(JOURNAL));
     // The key is readable for as long as its file is open.
-    let (login, _key) = task.secrets.login.for_ssh(place.ssh_options).map_err(CarryOutError::Key)?;
+    let _key;
     if let CheckSource::Ceph(ceph) = &mut request.source {
-        ceph.login = login;
+        (ceph.login, _key) = task.secrets.login.for_ssh(place.ssh_options).map_err(CarryOutError::Key)?;
     }
     let observer: Arc<dyn Events> = Arc::new(Observer::new(task.log, task.progress));
     let keys: HeldSecrets = task.secrets.keys.into_iter().collect();

@@ -25,8 +25,8 @@ use crate::options::RequestPolicy;
 
 /// How options are written here.
 const STYLE: OptionStyle = OptionStyle::Fields;
-/// Maximum number of targets, and of addresses.
-pub(super) const MOST: usize = 64;
+/// Maximum number of targets, of addresses, and of words.
+const MOST: usize = 64;
 /// The protocol whose targets need keys.
 const S3: &str = "s3";
 /// Length of a call of a management API, unless a request says otherwise.
@@ -246,16 +246,19 @@ pub(super) fn request(
         ("data_vip", form.data_vip.len()),
     ];
     for (field, count) in lists {
-        if count > MOST {
-            return Err(FieldFault::of(
-                field,
-                format_args!("{count} are more than {MOST}; next: post several checks"),
-            ));
-        }
+        at_most(field, count, "post several checks")?;
     }
     let source = source(&form, secrets, policy)?;
     check_keys(&form, secrets)?;
     input(source, &form)?.into_request(STYLE, RecordOptions::default(), None, PathBuf::new()).map_err(fault)
+}
+
+/// Refuses a list that is longer than any useful one.
+pub(super) fn at_most(field: &str, count: usize, next: &str) -> Result<(), FieldFault> {
+    match count > MOST {
+        true => Err(FieldFault::of(field, format_args!("{count} are more than {MOST}; next: {next}"))),
+        false => Ok(()),
+    }
 }
 
 pub(super) fn fault(error: CheckInputError) -> FieldFault {

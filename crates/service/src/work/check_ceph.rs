@@ -1,11 +1,11 @@
 //! A Ceph cluster to check: how its tools are called on behalf of a request.
 
 use checks::{CephRequest, gateway};
-use experiment::Via;
+use experiment::{MAX_PLACEMENT_GROUPS, Via};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::check::{MOST, fault};
+use super::check::{at_most, fault};
 use super::fields::FieldFault;
 use crate::options::RequestPolicy;
 use crate::policy::ALLOW_COMMAND;
@@ -48,11 +48,8 @@ impl CephForm {
         }
         let lists =
             [("via_command", &self.via_command), ("options", &self.options), ("gateways", &self.gateways)];
-        if let Some((name, list)) = lists.into_iter().find(|(_, list)| list.len() > MOST) {
-            return Err(FieldFault::of(
-                &format!("ceph.{name}"),
-                format!("{} are more than {MOST}", list.len()),
-            ));
+        for (name, list) in lists {
+            at_most(&format!("ceph.{name}"), list.len(), "shorten the list")?;
         }
         let via = match (&self.via, &*self.via_command) {
             (Some(_), [_, ..]) => {
@@ -63,8 +60,9 @@ impl CephForm {
             (None, []) => None,
             (None, command) => Some(Via::Command { command: command.to_vec() }),
         };
-        if self.pg_num.is_some_and(|count| !(1..=65_536).contains(&count)) {
-            return Err(FieldFault::of("ceph.pg_num", "write a number from 1 to 65536"));
+        if self.pg_num.is_some_and(|count| !(1..=MAX_PLACEMENT_GROUPS).contains(&count)) {
+            let why = format_args!("write a number from 1 to {MAX_PLACEMENT_GROUPS}");
+            return Err(FieldFault::of("ceph.pg_num", why));
         }
         let gateways = self.gateways.iter().map(|url| gateway("ceph.gateways", url));
         Ok(CephRequest {
