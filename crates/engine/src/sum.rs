@@ -92,7 +92,7 @@ fn data_set(plan: &StagePlan, notes: &[LaneRecord]) -> DataSet {
             let shape = mix.data_set.shape();
             // Files are created empty, objects whole.
             let full = matches!(shape, DataShape::Objects { .. });
-            DataSet::new(shape, notes.iter().flat_map(|note| note.own.get().left(full)).collect())
+            DataSet::new(shape, notes.iter().flat_map(|note| note.own.borrow().left(full)).collect())
         }
         _ => DataSet::default(),
     }

@@ -147,24 +147,35 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
+    /// Reads `N` bytes as they are, without padding.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`].
+    #[inline(always)]
+    pub fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], DecodeError> {
+        let Some(taken) = self.rest().first_chunk() else {
+            return Err(DecodeError::Truncated { needed: N, left: self.left() });
+        };
+        self.at += N;
+        Ok(taken)
+    }
+
     /// Reads an unsigned integer (RFC 4506 section 4.2).
     ///
     /// # Errors
     /// [`DecodeError::Truncated`].
-    #[inline]
+    #[inline(always)]
     pub fn u32(&mut self) -> Result<u32, DecodeError> {
-        let bytes = self.take(4)?;
-        Ok(u32::from_be_bytes(bytes.try_into().expect("four bytes were taken")))
+        Ok(u32::from_be_bytes(*self.array()?))
     }
 
     /// Reads an unsigned hyper integer (RFC 4506 section 4.5).
     ///
     /// # Errors
     /// [`DecodeError::Truncated`].
-    #[inline]
+    #[inline(always)]
     pub fn u64(&mut self) -> Result<u64, DecodeError> {
-        let bytes = self.take(8)?;
-        Ok(u64::from_be_bytes(bytes.try_into().expect("eight bytes were taken")))
+        Ok(u64::from_be_bytes(*self.array()?))
     }
 
     /// Reads a boolean (RFC 4506 section 4.4).
@@ -230,7 +241,10 @@ pub fn put_opaque(out: &mut Vec<u8>, data: &[u8]) {
 #[inline]
 pub fn put_opaque_fixed(out: &mut Vec<u8>, data: &[u8]) {
     out.extend_from_slice(data);
-    out.extend_from_slice(&[0u8; 3][..padding(data.len())]);
+    let padding = padding(data.len());
+    if padding > 0 {
+        out.extend_from_slice(&[0u8; 3][..padding]);
+    }
 }
 
 impl Encode for u32 {

@@ -129,9 +129,13 @@ impl Connection {
     ) -> Ticket<'_, C> {
         let mut table = self.table.borrow_mut();
         let entry = &mut table.slots[slot as usize];
-        let message = &mut entry.message;
-        message.clear();
-        message.extend_from_slice(&self.settings.template);
+        let (message, template) = (&mut entry.message, &self.settings.template);
+        if message.is_empty() {
+            message.extend_from_slice(template);
+        } else {
+            // The slot's last call began with the same.
+            message.truncate(template.len());
+        }
         match &self.settings.session {
             None => {
                 message[24..28].copy_from_slice(&(C::PROCEDURE as u32).to_be_bytes());

@@ -1,14 +1,15 @@
 //! Decodes the relevant parts of replies.
 
 use wire::nfs3::{
-    AccessOk, Attributes, CommitOk, CreateOk, FileHandle, LinkWcc, LookupOk, Name, ProcedureResult, ReadHead,
-    ReaddirEntry, ReaddirplusEntry, ReadlinkOk, RenameWcc, Status, Verifier, WccData, WriteOk,
+    AccessOk, FileHandle, LinkWcc, Name, ProcedureResult, ReaddirEntry, ReaddirplusEntry, ReadlinkOk,
+    RenameWcc, Status, Verifier,
 };
 use wire::rpc::ReplyHeader;
 use wire::xdr::{Decode, DecodeError, Reader};
 
 use super::calls::{Expect, Listed, Reply, Written};
 use super::errors::refusal;
+use super::reduced::{After, BeforeAndAfter, Coming, Committed, Created, LookedUp, Size};
 use super::slots::{Answer, Piece};
 
 /// The type of a reply, as far as its first bytes show.
@@ -16,30 +17,6 @@ pub(super) enum Head {
     /// A READ of this piece, with its payload at this offset.
     Payload(Piece, Coming, usize),
     Answer(Answer),
-}
-
-/// What a READ's reply says of its payload.
-pub(super) struct Coming {
-    /// Bytes read.
-    pub(super) count: u32,
-    /// The read reached the file's end.
-    pub(super) eof: bool,
-    /// Length of the payload.
-    pub(super) data_len: u32,
-}
-
-/// [`ReadHead`] without the attributes, which nobody looks at.
-struct HeadOfRead(Coming);
-
-impl Decode<'_> for HeadOfRead {
-    #[inline]
-    fn decode(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        if from.bool()? {
-            from.take(Attributes::ENCODED_BYTES)?;
-        }
-        let (count, eof) = (from.u32()?, from.bool()?);
-        Ok(Self(Coming { count, eof, data_len: ReadHead::payload_len(from)? }))
-    }
 }
 
 /// Decodes a reply; a READ's only up to its payload. A handle in it goes to `file`.
@@ -52,46 +29,42 @@ pub(super) fn read_head(record: &[u8], expect: Expect, file: &mut FileHandle) ->
     }
     let from = &mut reader;
     let answer = match expect {
-        Expect::Read(piece) => {
-            let outcome: ProcedureResult<HeadOfRead, Option<Attributes>> = ProcedureResult::decode(from)?;
-            match outcome {
-                Ok(HeadOfRead(coming)) => return Ok(Head::Payload(piece, coming, reader.position())),
-                Err(failure) => Answer::Status(failure.status),
-            }
+        Expect::Read(piece) => match ProcedureResult::<Coming, After>::decode(from)? {
+            Ok(coming) => return Ok(Head::Payload(piece, coming, reader.position())),
+            Err(failure) => Answer::Status(failure.status),
+        },
+        Expect::Getattr => answer::<Size, ()>(from, |size| Reply::Getattr(Some(size.0)))?,
+        Expect::Lookup => answer::<LookedUp, After>(from, |LookedUp(found, size)| {
+            *file = found;
+            Reply::Lookup(size)
+        })?,
+        Expect::Create => answer::<Created, BeforeAndAfter>(from, |Created(created)| {
+            created.inspect(|created| *file = *created);
+            Reply::Create(created.is_some())
+        })?,
+        Expect::Remove => answer::<BeforeAndAfter, BeforeAndAfter>(from, |_| Reply::Remove(()))?,
+        Expect::Write(_) => answer::<Written, BeforeAndAfter>(from, Reply::Write)?,
+        Expect::Commit => {
+            answer::<Committed, BeforeAndAfter>(from, |Committed(verifier)| Reply::Commit(verifier))?
         }
-        Expect::Getattr => answer::<Attributes, ()>(from, |found| Reply::Getattr(Some(found.size)))?,
-        Expect::Lookup => answer::<LookupOk, Option<Attributes>>(from, |ok| {
-            *file = ok.file;
-            Reply::Lookup(ok.attributes.map(|attributes| attributes.size))
-        })?,
-        Expect::Create => answer::<CreateOk, WccData>(from, |ok| {
-            ok.file.inspect(|created| *file = *created);
-            Reply::Create(ok.file.is_some())
-        })?,
-        Expect::Remove => answer::<WccData, WccData>(from, |_| Reply::Remove(()))?,
-        Expect::Write(_) => answer::<WriteOk, WccData>(from, |ok| {
-            let WriteOk { count: bytes, committed, verifier, .. } = ok;
-            Reply::Write(Written { bytes, committed, verifier })
-        })?,
-        Expect::Commit => answer::<CommitOk, WccData>(from, |ok| Reply::Commit(ok.verifier))?,
         // No call of version 3 waits for these.
         Expect::Renew | Expect::Open | Expect::Close => answer::<(), ()>(from, |()| Reply::Renew(()))?,
-        Expect::Readdir => answer::<Names, Option<Attributes>>(from, |page| Reply::Readdir(page.0))?,
-        Expect::Readdirplus => answer::<Page, Option<Attributes>>(from, |page| Reply::Readdirplus(page.0))?,
-        Expect::Access => answer::<AccessOk, Option<Attributes>>(from, |_| Reply::Access(()))?,
-        Expect::Setattr => answer::<WccData, WccData>(from, |_| Reply::Setattr(()))?,
+        Expect::Readdir => answer::<Names, After>(from, |page| Reply::Readdir(page.0))?,
+        Expect::Readdirplus => answer::<Page, After>(from, |page| Reply::Readdirplus(page.0))?,
+        Expect::Access => answer::<AccessOk, After>(from, |_| Reply::Access(()))?,
+        Expect::Setattr => answer::<BeforeAndAfter, BeforeAndAfter>(from, |_| Reply::Setattr(()))?,
         Expect::Rename => answer::<RenameWcc, RenameWcc>(from, |_| Reply::Rename(()))?,
         Expect::Link => answer::<LinkWcc, LinkWcc>(from, |_| Reply::Link(()))?,
-        Expect::Symlink => answer::<CreateOk, WccData>(from, |_| Reply::Symlink(()))?,
-        Expect::Readlink => answer::<ReadlinkOk<'_>, Option<Attributes>>(from, |_| Reply::Readlink(()))?,
-        Expect::Mkdir => answer::<CreateOk, WccData>(from, |_| Reply::Mkdir(()))?,
-        Expect::Rmdir => answer::<WccData, WccData>(from, |_| Reply::Rmdir(()))?,
+        Expect::Symlink => answer::<Created, BeforeAndAfter>(from, |_| Reply::Symlink(()))?,
+        Expect::Readlink => answer::<ReadlinkOk<'_>, After>(from, |_| Reply::Readlink(()))?,
+        Expect::Mkdir => answer::<Created, BeforeAndAfter>(from, |_| Reply::Mkdir(()))?,
+        Expect::Rmdir => answer::<BeforeAndAfter, BeforeAndAfter>(from, |_| Reply::Rmdir(()))?,
     };
     reader.finish()?;
     Ok(Head::Answer(answer))
 }
 
-#[inline]
+#[inline(always)]
 fn answer<'a, T: Decode<'a>, F: Decode<'a>>(
     from: &mut Reader<'a>,
     reply: impl FnOnce(T) -> Reply,
@@ -136,7 +109,7 @@ fn listed<'a>(
     from: &mut Reader<'a>,
     next: impl Fn(&mut Reader<'a>) -> Result<(Name<'a>, u64), DecodeError>,
 ) -> Result<Listed, DecodeError> {
-    Option::<Attributes>::decode(from)?;
+    After::decode(from)?;
     let verifier = Verifier::decode(from)?;
     let (mut entries, mut names, mut cookie) = (0, 0, 0);
     while from.bool()? {

@@ -55,9 +55,17 @@ pub(super) fn advice(status: Status) -> &'static str {
 }
 
 /// A reply other than success, as kind and words; `None` for a success.
+#[inline(always)]
 pub(super) fn refusal(body: &ReplyBody<'_>) -> Option<(ErrorKind, String)> {
-    let (kind, text) = match body {
-        ReplyBody::Accepted { status: AcceptStatus::Success, .. } => return None,
+    match body {
+        ReplyBody::Accepted { status: AcceptStatus::Success, .. } => None,
+        body => Some(refused(body)),
+    }
+}
+
+#[cold]
+fn refused(body: &ReplyBody<'_>) -> (ErrorKind, String) {
+    match body {
         ReplyBody::Accepted { status, .. } => match status {
             AcceptStatus::SystemError => {
                 (ErrorKind::ServerFault, "the server reports an internal error (SYSTEM_ERR)".into())
@@ -89,6 +97,5 @@ pub(super) fn refusal(body: &ReplyBody<'_>) -> Option<(ErrorKind, String)> {
         ReplyBody::AuthError(status) => {
             (ErrorKind::AccessDenied, format!("the server refuses the credential ({status:?})"))
         }
-    };
-    Some((kind, text))
+    }
 }

@@ -4,8 +4,8 @@ use metrics::ErrorKind;
 use wire::xdr::{DecodeError, padding};
 
 use super::calls::{Came, Reply};
-use super::decode::Coming;
 use super::incoming::{Garbage, garbage};
+use super::reduced::Coming;
 use super::slots::{Answer, Piece, Table};
 use crate::Payload;
 
@@ -88,7 +88,7 @@ impl Flow {
     }
 
     /// Verifies the payload and completes its call, unless that was abandoned meanwhile.
-    pub(super) fn finish(mut self, table: &mut Table) -> Result<(), Garbage> {
+    pub(super) fn finish(&mut self, table: &mut Table) -> Result<(), Garbage> {
         if self.taken < self.data_len || self.padding_left > 0 {
             let missing = self.due() + self.padding_left;
             let problem = garbage(format_args!("truncated: the record ends {missing} bytes early"));

@@ -82,11 +82,11 @@ impl Handles {
 
     /// The handle of an object's file, if it is known.
     #[inline]
-    pub(super) fn get(&self, object: u64) -> Option<FileHandle> {
+    pub(super) fn get(&self, object: u64) -> Option<&FileHandle> {
         self.set(object)
             .iter()
             .find(|known| known.object == object && !known.is_free())
-            .map(|known| known.file)
+            .map(|known| &known.file)
     }
 
     /// Stores a handle; it may evict another file, preferably one with nothing uncommitted.
@@ -172,7 +172,7 @@ mod tests {
         }
         handles.insert(7, handle(1007));
         handles.forget(8);
-        assert_eq!(handles.get(7), Some(handle(1007)));
+        assert_eq!(handles.get(7), Some(&handle(1007)));
         assert_eq!(handles.get(8), None);
         assert_eq!((0..100).filter(|object| handles.get(*object).is_some()).count(), 99);
     }
@@ -187,7 +187,7 @@ mod tests {
                 handles.insert(object(n), handle(n + 1));
             }
             let kept =
-                (0..FILES as u64 / 2).filter(|n| handles.get(object(*n)) == Some(handle(n + 1))).count();
+                (0..FILES as u64 / 2).filter(|n| handles.get(object(*n)) == Some(&handle(n + 1))).count();
             assert!(kept >= FILES / 2 * 95 / 100, "{kept} of {} with {spread}", FILES / 2);
         }
     }
@@ -200,7 +200,7 @@ mod tests {
         for object in 2..20_000 {
             handles.insert(object, handle(object));
         }
-        assert_eq!(handles.get(1), Some(handle(1)));
+        assert_eq!(handles.get(1), Some(&handle(1)));
         assert!((2..20_000).filter(|object| handles.get(*object).is_some()).count() <= FILES);
     }
 

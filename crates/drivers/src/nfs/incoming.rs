@@ -261,7 +261,7 @@ impl Incoming {
     fn end(&mut self, table: &mut Table, now_ns: u64) -> Result<(), Garbage> {
         let result = match std::mem::replace(&mut self.phase, Phase::Head) {
             Phase::Skip => Ok(()),
-            Phase::Payload(flow) => flow.finish(table),
+            Phase::Payload(mut flow) => flow.finish(table),
             Phase::Head => {
                 let head = std::mem::take(&mut self.head);
                 let result = self.record(&head, table, now_ns);

@@ -29,7 +29,11 @@ impl<'a> Operation<'a> {
     pub(super) async fn place_of(&mut self, object: u64) -> Result<(FileHandle, FileName<'a>), Fault> {
         let session = self.session;
         let Some(named) = &session.named else {
-            return Ok((self.directory_of(object).await?, FileName::Numbered(name_of(object))));
+            let directory = match session.only_directory() {
+                Some(directory) => *directory,
+                None => self.directory_of(object).await?,
+            };
+            return Ok((directory, FileName::Numbered(name_of(object))));
         };
         let name = FileName::named(named, object, &session.lanes[self.op.lane as usize].path);
         Ok((self.directory(name.parent()).await?, name))

@@ -80,7 +80,7 @@ impl Operation<'_> {
         let to = DirArgs { directory: to.0, name: Name(to.1.as_bytes()) };
         let known = {
             let mut handles = self.session.handles.borrow_mut();
-            let known = handles.get(self.op.object);
+            let known = handles.get(self.op.object).copied();
             handles.forget(self.op.object);
             handles.forget(self.op.other);
             known

@@ -40,6 +40,7 @@ mod operation;
 mod pass;
 mod procedures;
 mod receive;
+mod reduced;
 mod remove;
 mod session;
 mod slots;

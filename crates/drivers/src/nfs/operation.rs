@@ -100,7 +100,9 @@ impl<'a> Operation<'a> {
         arguments: &C::Arguments<'_>,
     ) -> Result<C::Reply, Fault> {
         let ticket = self.begin(self.slot, call, arguments);
-        self.settle(&ticket).await
+        let result = self.settle(&ticket).await;
+        ticket.into_slot();
+        result
     }
 
     /// Waits for a call's end, repeating it when the server asks for that.
@@ -160,22 +162,28 @@ impl<'a> Operation<'a> {
         self.session.handles.borrow_mut().forget(self.op.object);
     }
 
+    /// The operation's file, if its handle is cached.
+    #[inline]
+    fn known(&self) -> Option<Opened> {
+        if self.session.walk.is_some() {
+            return None;
+        }
+        let file = *self.session.handles.borrow().get(self.op.object)?;
+        Some(Opened { file, size: None, known: true })
+    }
+
     /// Opens the operation's file, with a LOOKUP when its handle is not cached.
     #[inline]
     pub(super) async fn open(&mut self) -> Result<Opened, Fault> {
-        let known = match self.session.walk {
-            None => self.session.handles.borrow().get(self.op.object),
-            Some(_) => None,
-        };
-        match known {
-            Some(file) => Ok(Opened { file, size: None, known: true }),
+        match self.known() {
+            Some(opened) => Ok(opened),
             None => self.look_up().await,
         }
     }
 
     /// Looks the file up again after its cached handle turned out to be stale: another worker may have removed and
     /// recreated it. The repetition is counted.
-    async fn open_again(&mut self, opened: Opened, fault: Fault) -> Result<FileHandle, Fault> {
+    async fn open_again(&mut self, opened: &Opened, fault: Fault) -> Result<FileHandle, Fault> {
         if !opened.known || fault.kind != ErrorKind::Stale {
             return Err(fault);
         }
@@ -245,18 +253,23 @@ impl<'a> Operation<'a> {
 
     /// Moves the operation's range; returns the file's handle.
     async fn range<M: Mover>(&mut self) -> Result<FileHandle, Fault> {
-        let opened = match self.open().await {
-            Err(fault)
-                if M::MAKES_FILES && fault.status == Some(Status::NOENT) && self.session.named.is_some() =>
-            {
-                self.make().await?
-            }
-            opened => opened?,
+        let opened = match self.known() {
+            Some(opened) => opened,
+            None => match self.look_up().await {
+                Err(fault)
+                    if M::MAKES_FILES
+                        && fault.status == Some(Status::NOENT)
+                        && self.session.named.is_some() =>
+                {
+                    self.make().await?
+                }
+                opened => opened?,
+            },
         };
         match self.transfer::<M>(&opened.file).await {
             Ok(()) => Ok(opened.file),
             Err(fault) => {
-                let file = self.open_again(opened, fault).await?;
+                let file = self.open_again(&opened, fault).await?;
                 self.transfer::<M>(&file).await.map(|()| file)
             }
         }
@@ -287,22 +300,26 @@ impl<'a> Operation<'a> {
     }
 
     pub(super) async fn stat(&mut self) -> Result<(), Fault> {
-        let opened = self.open().await?;
-        self.size_of(opened).await.map(drop)
+        let mut opened = match self.known() {
+            Some(opened) => opened,
+            None => self.look_up().await?,
+        };
+        self.ask_size(&mut opened).await
     }
 
-    /// The handle and the size of an opened file: LOOKUP returned it, or else GETATTR does.
-    pub(super) async fn size_of(&mut self, opened: Opened) -> Result<(FileHandle, Option<u64>), Fault> {
+    /// Completes an opened file with its size: LOOKUP returned it, or else GETATTR does.
+    pub(super) async fn ask_size(&mut self, opened: &mut Opened) -> Result<(), Fault> {
         if opened.size.is_some() {
-            return Ok((opened.file, opened.size));
+            return Ok(());
         }
-        match self.call(Getattr, &opened.file).await {
-            Ok(size) => Ok((opened.file, size)),
+        opened.size = match self.call(Getattr, &opened.file).await {
+            Ok(size) => size,
             Err(fault) => {
-                let file = self.open_again(opened, fault).await?;
-                Ok((file, self.call(Getattr, &file).await?))
+                opened.file = self.open_again(opened, fault).await?;
+                self.call(Getattr, &opened.file).await?
             }
-        }
+        };
+        Ok(())
     }
 
     pub(super) async fn remove(&mut self) -> Result<(), Fault> {

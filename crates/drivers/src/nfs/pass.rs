@@ -6,7 +6,7 @@ use wire::nfs3::{DirArgs, Name, Status};
 
 use super::calls::{Remove, Rmdir, Write};
 use super::named::ExportTree;
-use super::operation::{Fault, Operation};
+use super::operation::{Fault, Opened, Operation};
 
 impl<'a> Operation<'a> {
     /// The tree of a pass; `None` if the files are others.
@@ -22,8 +22,9 @@ impl<'a> Operation<'a> {
 
     /// Appends to the file at its present end.
     pub(super) async fn append_at_end(&mut self) -> Result<(), Fault> {
-        let opened = self.open().await?;
-        let (file, Some(size)) = self.size_of(opened).await? else {
+        let mut opened = self.open().await?;
+        self.ask_size(&mut opened).await?;
+        let Opened { file, size: Some(size), .. } = opened else {
             let text = "the server does not return the size of the file".to_owned();
             return Err(self.fault(CallKind::Getattr, ErrorKind::Protocol, text));
         };

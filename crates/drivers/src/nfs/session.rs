@@ -202,6 +202,12 @@ impl NfsSession {
         (self.directory, self.walk, self.leaves) = (directory, None, Leaves::new(DirectoryTree::default()));
     }
 
+    /// Our directory, if all files with numbers are in it and its handle is kept.
+    #[inline]
+    pub(super) fn only_directory(&self) -> Option<&FileHandle> {
+        (self.walk.is_none() && self.leaves.tree.is_flat()).then_some(&self.directory)
+    }
+
     /// A lane's connection and its own slot on it.
     #[inline]
     pub(super) fn place_of(&self, lane: u32) -> (&Connection, u32) {

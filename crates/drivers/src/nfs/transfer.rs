@@ -18,8 +18,8 @@ pub(super) trait Mover: Call {
     /// Missing files are created, where files have names chosen by the user.
     const MAKES_FILES: bool;
 
-    /// The call that moves a piece of a file.
-    fn of(session: &NfsSession, file: &FileHandle, piece: Piece) -> (Self, Self::Arguments<'static>);
+    /// Starts the call that moves a piece of a file.
+    fn begin<'a>(operation: &Operation<'a>, slot: u32, file: &FileHandle, piece: Piece) -> Ticket<'a, Self>;
 
     /// Maximum bytes moved by one call.
     fn bytes_max(session: &NfsSession) -> u32;
@@ -43,7 +43,7 @@ impl<'a> Operation<'a> {
         let len = self.op.len;
         if len <= size {
             let piece = self.piece(0, len);
-            let ticket = self.begin_piece::<M>(self.slot, file, piece);
+            let ticket = M::begin(self, self.slot, file, piece);
             let pieces = self.finish(ticket, file, piece).await?;
             return if pieces > 1 { M::judge(self) } else { Ok(()) };
         }
@@ -62,7 +62,7 @@ impl<'a> Operation<'a> {
                 };
                 let part = (len - issued).min(size);
                 let piece = self.piece(issued, part);
-                tickets[begun % SPLIT_DEPTH] = Some((self.begin_piece(slot, file, piece), piece));
+                tickets[begun % SPLIT_DEPTH] = Some((M::begin(self, slot, file, piece), piece));
                 begun += 1;
                 issued += part;
             }
@@ -96,7 +96,7 @@ impl<'a> Operation<'a> {
             let Some(rest) = piece.behind(bytes) else { return Ok(calls) };
             self.connection.short_answers.set(self.connection.short_answers.get() + 1);
             piece = rest;
-            ticket = self.begin_piece(ticket.into_slot(), file, piece);
+            ticket = M::begin(self, ticket.into_slot(), file, piece);
             calls += 1;
         }
     }
@@ -107,12 +107,6 @@ impl<'a> Operation<'a> {
         let (offset, Op { object, generation, len: block_len, .. }) = (self.offset, *self.op);
         let object = self.session.named.as_ref().map_or(object, |named| named.content_of(object));
         Piece { object, offset: offset + from, len: len as u32, generation, block_offset: offset, block_len }
-    }
-
-    #[inline]
-    fn begin_piece<M: Mover>(&self, slot: u32, file: &FileHandle, piece: Piece) -> Ticket<'a, M> {
-        let (call, arguments) = M::of(self.session, file, piece);
-        self.begin(slot, call, &arguments)
     }
 
     /// Verifies a block that arrived by one READ; with several READs, copies the payload to its place in the block.
@@ -142,8 +136,9 @@ impl Mover for Read {
     const MAKES_FILES: bool = false;
 
     #[inline]
-    fn of(_: &NfsSession, file: &FileHandle, piece: Piece) -> (Self, ReadArgs) {
-        (Read(piece), ReadArgs { file: *file, offset: piece.offset, count: piece.len })
+    fn begin<'a>(operation: &Operation<'a>, slot: u32, file: &FileHandle, piece: Piece) -> Ticket<'a, Self> {
+        let arguments = ReadArgs { file: *file, offset: piece.offset, count: piece.len };
+        operation.begin(slot, Read(piece), &arguments)
     }
 
     #[inline]
@@ -177,10 +172,11 @@ impl Mover for Write {
     const MAKES_FILES: bool = true;
 
     #[inline]
-    fn of(session: &NfsSession, file: &FileHandle, piece: Piece) -> (Self, WriteHead) {
+    fn begin<'a>(operation: &Operation<'a>, slot: u32, file: &FileHandle, piece: Piece) -> Ticket<'a, Self> {
         let Piece { offset, len, .. } = piece;
-        let stable = if session.stable { Stability::FileSync } else { Stability::Unstable };
-        (Write(piece), WriteHead { file: *file, offset, count: len, stable, data_len: len })
+        let stable = if operation.session.stable { Stability::FileSync } else { Stability::Unstable };
+        let arguments = WriteHead { file: *file, offset, count: len, stable, data_len: len };
+        operation.begin(slot, Write(piece), &arguments)
     }
 
     #[inline]

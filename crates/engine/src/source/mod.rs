@@ -55,7 +55,7 @@ pub(crate) struct LaneRecord {
     /// What a writing lane wrote.
     pub extent: Cell<Extent>,
     /// What a mix created and has not removed.
-    pub own: Cell<OwnItems>,
+    pub own: RefCell<OwnItems>,
     /// What a verified mix wrote.
     pub book: RefCell<Option<WriteLedger>>,
     /// What it did of a pass.
@@ -111,7 +111,7 @@ impl<'p> Sources<'p> {
         let notes = LaneRecord::default();
         notes.extent.set(Extent { first: first_object(worker, lane), ..Extent::default() });
         let number = self.number(worker, lane);
-        notes.own.set(OwnItems::of_lane(number));
+        *notes.own.borrow_mut() = OwnItems::of_lane(number);
         if let Some(mix) = &self.mix {
             *notes.book.borrow_mut() = mix.book(number, self.plan.lanes());
         }

@@ -26,7 +26,7 @@ xdr_enum! {
 xdr_struct! {
     /// A file's attributes (`fattr3`). `post_op_attr` is an `Option` of this.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    Attributes {
+    Attributes[84] {
         /// Type.
         kind: FileType,
         /// Permission bits.
@@ -56,15 +56,10 @@ xdr_struct! {
     }
 }
 
-impl Attributes {
-    /// Their size on the wire.
-    pub const ENCODED_BYTES: usize = 84;
-}
-
 xdr_struct! {
     /// Pre-operation attributes that matter to caches (`wcc_attr`).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    WccAttributes {
+    WccAttributes[24] {
         /// Size in bytes.
         size: u64,
         /// Last change of the data.

@@ -128,7 +128,8 @@ impl<T: Encode, F: Encode> Encode for ProcedureResult<T, F> {
 }
 
 impl<'a, T: Decode<'a>, F: Decode<'a>> Decode<'a> for ProcedureResult<T, F> {
-    #[inline]
+    // Inlined, so that only what is looked at of a result is decoded.
+    #[inline(always)]
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
         match Status(from.u32()?) {
             Status::OK => Ok(Ok(T::decode(from)?)),

@@ -90,7 +90,7 @@ pub type Verifier = [u8; 8];
 xdr_struct! {
     /// A time (`nfstime3`) since 1970-01-01 UTC.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-    Time {
+    Time[8] {
         /// Seconds.
         seconds: u32,
         /// Nanoseconds of the second.
@@ -101,7 +101,7 @@ xdr_struct! {
 xdr_struct! {
     /// A device's numbers (`specdata3`).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    Device {
+    Device[8] {
         /// Major number.
         major: u32,
         /// Minor number.

@@ -8,6 +8,8 @@ const MSG_ACCEPTED: u32 = 0;
 const MSG_DENIED: u32 = 1;
 const RPC_MISMATCH: u32 = 0;
 const AUTH_ERROR: u32 = 1;
+/// The rest of almost every reply's header: a reply, accepted, `AUTH_NONE` without a body, success.
+const SUCCESS: [u8; 20] = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// Outcome of a call that the server accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +177,10 @@ impl<'a> Decode<'a> for ReplyHeader<'a> {
     #[inline(always)]
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let xid = from.u32()?;
+        if from.rest().starts_with(&SUCCESS) {
+            from.array::<{ SUCCESS.len() }>()?;
+            return Ok(Self::success(xid));
+        }
         match from.u32()? {
             REPLY => {}
             value => {

@@ -2,7 +2,7 @@
 
 /// Declares structures whose XDR form is the sequence of their fields (RFC 4506 section 4.14).
 macro_rules! xdr_struct {
-    ($(#[$meta:meta])* $name:ident { $($(#[$fmeta:meta])* $field:ident: $type:ty,)* }) => {
+    (@encoded $(#[$meta:meta])* $name:ident { $($(#[$fmeta:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$meta])*
         pub struct $name { $($(#[$fmeta])* pub $field: $type,)* }
 
@@ -10,10 +10,30 @@ macro_rules! xdr_struct {
             #[inline]
             fn encode(&self, out: &mut Vec<u8>) { $($crate::xdr::Encode::encode(&self.$field, out);)* }
         }
+    };
+    ($(#[$meta:meta])* $name:ident { $($(#[$fmeta:meta])* $field:ident: $type:ty,)* }) => {
+        $crate::xdr::xdr_struct!(@encoded $(#[$meta])* $name { $($(#[$fmeta])* $field: $type,)* });
 
         impl<'a> $crate::xdr::Decode<'a> for $name {
             #[inline]
             fn decode(from: &mut $crate::xdr::Reader<'a>) -> Result<Self, $crate::xdr::DecodeError> {
+                Ok(Self { $($field: $crate::xdr::Decode::decode(from)?,)* })
+            }
+        }
+    };
+    // Of a fixed size: its length is checked once, and fields that nobody looks at cost nothing.
+    ($(#[$meta:meta])* $name:ident[$bytes:literal] { $($(#[$fmeta:meta])* $field:ident: $type:ty,)* }) => {
+        $crate::xdr::xdr_struct!(@encoded $(#[$meta])* $name { $($(#[$fmeta])* $field: $type,)* });
+
+        impl $name {
+            /// Its size on the wire.
+            pub const ENCODED_BYTES: usize = $bytes;
+        }
+
+        impl<'a> $crate::xdr::Decode<'a> for $name {
+            #[inline(always)]
+            fn decode(from: &mut $crate::xdr::Reader<'a>) -> Result<Self, $crate::xdr::DecodeError> {
+                let from = &mut $crate::xdr::Reader::new(from.array::<$bytes>()?);
                 Ok(Self { $($field: $crate::xdr::Decode::decode(from)?,)* })
             }
         }

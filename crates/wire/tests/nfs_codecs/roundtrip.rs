@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use wire::nfs3::{
-    Attributes, CommitArgs, CommitOk, FileHandle, ProcedureResult, ReadArgs, ReadHead, Stability, WccData,
-    WriteArgs, WriteHead, WriteOk,
+    Attributes, CommitArgs, CommitOk, Device, FileHandle, ProcedureResult, ReadArgs, ReadHead, Stability,
+    Time, WccAttributes, WccData, WriteArgs, WriteHead, WriteOk,
 };
 use wire::rpc::{AUTH_SYS, Auth, CallHeader, ReplyHeader};
 use wire::xdr::{Decode, Encode, Reader};
@@ -73,9 +73,19 @@ fn hot_procedures_allocate_nothing() {
 }
 
 #[test]
-fn attributes_have_one_size_on_the_wire() {
+fn structures_of_a_fixed_size_have_it_on_the_wire() {
     let attributes: Attributes = Source::new(&[7; 256]).get();
-    let mut out = Vec::new();
-    attributes.encode(&mut out);
-    assert_eq!(out.len(), Attributes::ENCODED_BYTES);
+    let Attributes { size, modified, changed, device, .. } = attributes;
+    let before = WccAttributes { size, modified, changed };
+    let parts: [(&dyn Encode, usize); 4] = [
+        (&attributes, Attributes::ENCODED_BYTES),
+        (&before, WccAttributes::ENCODED_BYTES),
+        (&modified, Time::ENCODED_BYTES),
+        (&device, Device::ENCODED_BYTES),
+    ];
+    for (part, size) in parts {
+        let mut out = Vec::new();
+        part.encode(&mut out);
+        assert_eq!(out.len(), size);
+    }
 }

@@ -9,9 +9,10 @@ use wire::rpc::ReplyHeader;
 use wire::xdr::{Decode, DecodeError, Reader};
 
 use super::super::calls::{Expect, Listed, Reply, Written};
-use super::super::decode::{Coming, Head};
+use super::super::decode::Head;
 use super::super::errors::refusal;
 use super::super::incoming::{Garbage, garbage};
+use super::super::reduced::Coming;
 use super::super::slots::{Answer, Slot};
 use super::slots::SessionSlots;
 

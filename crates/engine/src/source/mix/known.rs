@@ -17,22 +17,22 @@ impl Mixer<'_> {
     /// The number of something with the name that it has now.
     pub(super) fn named(&self, object: u64) -> u64 {
         let is_file = Churn::made(object) && !is_symlink(object) && !is_directory(object);
-        if self.plan.knows_own_content && is_file { self.notes.own.get().named(object) } else { object }
+        if self.plan.knows_own_content && is_file { self.notes.own.borrow().named(object) } else { object }
     }
 
     /// The generation of what one of the lane's files holds.
     fn generation_of_own(&self, file: u64) -> u32 {
-        self.plan.mix.generation.wrapping_add(self.notes.own.get().overwrites_of(file)) & 0xFFFF
+        self.plan.mix.generation.wrapping_add(self.notes.own.borrow().overwrites_of(file)) & 0xFFFF
     }
 
     /// The generation of a new file's content.
     pub(super) fn generation_of_new(&self) -> u32 {
-        self.generation_of_own(self.notes.own.get().files.newest())
+        self.generation_of_own(self.notes.own.borrow().files.newest())
     }
 
     /// An operation on the whole of a random file or object.
     pub(super) fn on_any(&mut self, kind: OpKind) -> Op {
-        let own = self.notes.own.get();
+        let own = *self.notes.own.borrow();
         if !self.plan.knows_own_content {
             return match own.files.any_certain(&mut self.random) {
                 Some(object) => Op::new(kind, self.lane, object).range(0, self.plan.bytes_of(object)),
@@ -51,9 +51,7 @@ impl Mixer<'_> {
 
     /// Overwrites the file whose turn it is.
     pub(super) fn overwrite_own(&mut self, kind: OpKind) -> Op {
-        let mut own = self.notes.own.get();
-        let next = own.next_to_overwrite();
-        self.notes.own.set(own);
+        let next = self.notes.own.borrow_mut().next_to_overwrite();
         let Some(file) = next else { return self.make() };
         let place = Place { object: self.named(file), offset: 0, len: self.plan.bytes_of(file) };
         let generation = self.generation_of_own(file).wrapping_add(1) & 0xFFFF;
@@ -62,15 +60,14 @@ impl Mixer<'_> {
 
     /// Renames the file whose turn it is to its other name: every file has two.
     pub(super) fn rename_in_turn(&mut self) -> Op {
-        let mut own = self.notes.own.get();
-        if own.files.is_leaving()
-            && let Some(file) = own.files.oldest()
+        let files = self.notes.own.borrow().files;
+        if files.is_leaving()
+            && let Some(file) = files.oldest()
         {
             // Whether it is still there is not known.
             return Op::new(OpKind::Remove, self.lane, self.named(file));
         }
-        let next = own.next_to_rename();
-        self.notes.own.set(own);
+        let next = self.notes.own.borrow_mut().next_to_rename();
         let Some(file) = next else { return self.make() };
         let from = self.named(file);
         Op::new(OpKind::Rename, self.lane, from).other(from ^ RENAMED)
@@ -82,7 +79,7 @@ impl Mixer<'_> {
             self.log.complete();
         }
         let Some(Tail { object, end }) = self.log.tail() else {
-            let object = self.named(self.notes.own.get().files.newest());
+            let object = self.named(self.notes.own.borrow().files.newest());
             return Op::new(OpKind::Create, self.lane, object);
         };
         let size = if self.plan.sizes.len() == 1 { 0 } else { self.plan.draw_size(&mut self.random) };
@@ -94,7 +91,7 @@ impl Mixer<'_> {
     /// An operation on one of the lane's files or objects has ended.
     pub(super) fn finished_known(&mut self, op: &Op, error: Option<ErrorKind>) {
         let file = op.content();
-        let mut own = self.notes.own.get();
+        let mut own = self.notes.own.borrow_mut();
         match op.kind {
             OpKind::Rename => own.renamed_in_turn(file, error),
             OpKind::Overwrite | OpKind::TruncateOverwrite => {
@@ -120,7 +117,7 @@ impl Mixer<'_> {
                 }
             }
         }
-        self.notes.own.set(own);
+        drop(own);
         if op.kind != OpKind::Rename {
             self.log.finished(&Op { object: file, ..*op }, error);
         }
@@ -163,7 +160,7 @@ impl Mixer<'_> {
                 | OpKind::BatchDelete
         );
         let is_file = Churn::made(op.object) && !is_symlink(op.object) && !is_directory(op.object);
-        let own = self.notes.own.get();
+        let own = self.notes.own.borrow();
         !makes && is_file && !own.files.is_moving() && own.is_there(content_of(op.object))
     }
 }

@@ -15,7 +15,7 @@ const LINKS_MAX: u32 = 1000;
 impl Mixer<'_> {
     /// The next operation of this kind, or the one that must come first.
     pub(super) fn own(&mut self, kind: OpKind) -> Op {
-        let own = self.notes.own.get();
+        let own = *self.notes.own.borrow();
         let OwnItems { files, symlinks, directories, .. } = own;
         let known = self.plan.knows_own_content;
         let on = |kind, object| Op::new(kind, self.lane, if known { own.named(object) } else { object });
@@ -86,12 +86,12 @@ impl Mixer<'_> {
         if self.plan.knows_own_content {
             return self.rename_in_turn();
         }
-        self.notes.own.get().files.oldest().map_or_else(|| self.make(), |from| self.rename(from))
+        self.notes.own.borrow().files.oldest().map_or_else(|| self.make(), |from| self.rename(from))
     }
 
     /// A new file or object.
     pub(super) fn make(&self) -> Op {
-        let object = self.notes.own.get().files.newest();
+        let object = self.notes.own.borrow().files.newest();
         let (kind, len) = self.plan.makes(object);
         if kind == OpKind::WriteFile {
             return self.write_file();
@@ -101,7 +101,7 @@ impl Mixer<'_> {
 
     /// A new file with all its content, which every so often is also committed.
     fn write_file(&self) -> Op {
-        let object = self.notes.own.get().files.newest();
+        let object = self.notes.own.borrow().files.newest();
         let place = Place { object: self.named(object), offset: 0, len: self.plan.bytes_of(object) };
         let generation = match self.plan.knows_own_content {
             true => self.generation_of_new(),
@@ -124,13 +124,13 @@ impl Mixer<'_> {
 
     /// Gives the oldest file the next number: what exists remains one range.
     fn rename(&self, from: u64) -> Op {
-        let to = self.notes.own.get().files.newest();
+        let to = self.notes.own.borrow().files.newest();
         Op::new(OpKind::Rename, self.lane, from).other(to)
     }
 
     /// A new symbolic link to a random file of the data set, or to one that does not exist.
     fn symlink(&mut self) -> Op {
-        let object = self.notes.own.get().symlinks.newest();
+        let object = self.notes.own.borrow().symlinks.newest();
         let items = &self.plan.items;
         let target = match items.total() {
             0 => 0,
@@ -167,8 +167,6 @@ impl Mixer<'_> {
     }
 
     fn change_own(&self, change: impl FnOnce(&mut OwnItems)) {
-        let mut own = self.notes.own.get();
-        change(&mut own);
-        self.notes.own.set(own);
+        change(&mut self.notes.own.borrow_mut());
     }
 }
