@@ -48,7 +48,7 @@ impl Operation<'_> {
     /// The directory to list: the lane's next leaf, or one of a tree that exists.
     async fn listed_directory(&mut self) -> Result<FileHandle, Fault> {
         let session = self.session;
-        let lane = &session.lanes[self.op.lane as usize];
+        let lane = self.lane;
         if let Some(named) = &session.named {
             let mut path = LanePath::take(&lane.path);
             named.write_listed(self.op.object, &mut path.text);
@@ -66,7 +66,7 @@ impl Operation<'_> {
         page_at: impl AsyncFn(&mut Self, FileHandle, From) -> Result<Listed, Fault>,
     ) -> Result<u64, Fault> {
         let start_ns = self.session.reactor.now();
-        let lane = &self.session.lanes[self.op.lane as usize];
+        let lane = self.lane;
         let directory = self.listed_directory().await?;
         let mut from = From::default();
         let (mut first, mut all) = (true, 0);

@@ -35,7 +35,7 @@ impl<'a> Operation<'a> {
             };
             return Ok((directory, FileName::Numbered(name_of(object))));
         };
-        let name = FileName::named(named, object, &session.lanes[self.op.lane as usize].path);
+        let name = FileName::named(named, object, &self.lane.path);
         Ok((self.directory(name.parent()).await?, name))
     }
 
@@ -55,7 +55,7 @@ impl<'a> Operation<'a> {
             };
             return Ok((directory, FileName::Numbered(name_of(other))));
         };
-        let name = FileName::named(named, other, &session.lanes[self.op.lane as usize].other_path);
+        let name = FileName::named(named, other, &self.lane.other_path);
         let directory = match first.parent() == name.parent() {
             true => *directory,
             false => self.directory(name.parent()).await?,

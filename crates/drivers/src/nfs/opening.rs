@@ -12,7 +12,7 @@ impl Operation<'_> {
     /// Opens the file for reading, and for writing unless it is one of the user's that is only read. The lane keeps it open until it closes it or opens another
     /// one.
     pub(super) async fn open_named(&mut self) -> Result<(), Fault> {
-        let lane = &self.session.lanes[self.op.lane as usize];
+        let lane = self.lane;
         if let Some(open) = lane.open.take() {
             self.close_file(open).await?;
         }
@@ -31,7 +31,7 @@ impl Operation<'_> {
 
     /// Closes what the lane has open.
     pub(super) async fn close(&mut self) -> Result<(), Fault> {
-        match self.session.lanes[self.op.lane as usize].open.take() {
+        match self.lane.open.take() {
             Some(open) => self.close_file(open).await,
             None => {
                 let text = "the lane has no open file".to_owned();

@@ -7,7 +7,7 @@ use super::calls::{Call, Commit, Create, Getattr, Read, Remove, Write};
 use super::connection::Connection;
 use super::errors::{advice, kind_of};
 use super::later::asks_for_later;
-use super::session::NfsSession;
+use super::session::{Lane, NfsSession};
 use super::slots::Answer;
 use super::ticket::{Ended, Ticket};
 use super::transfer::Mover;
@@ -39,6 +39,7 @@ pub(super) struct Opened {
 pub(super) struct Operation<'a> {
     pub(super) session: &'a NfsSession,
     pub(super) op: &'a Op,
+    pub(super) lane: &'a Lane,
     pub(super) connection: &'a Connection,
     /// The lane's own slot.
     pub(super) slot: u32,
@@ -52,10 +53,11 @@ pub(super) struct Operation<'a> {
 impl<'a> Operation<'a> {
     #[inline]
     pub(super) fn new(session: &'a NfsSession, op: &'a Op) -> Self {
-        let (connection, slot) = session.place_of(op.lane);
+        let lane = &session.lanes[op.lane as usize];
+        let (connection, slot) = session.place_of(lane);
         let running = session.deadlines.begin(op.lane);
-        session.lanes[op.lane as usize].procedures.borrow_mut().clear();
-        Self { session, op, connection, slot, running, offset: op.offset, done: Done::default() }
+        lane.procedures.borrow_mut().clear();
+        Self { session, op, lane, connection, slot, running, offset: op.offset, done: Done::default() }
     }
 
     /// Converts to the result that the engine expects.
@@ -152,7 +154,7 @@ impl<'a> Operation<'a> {
     /// Counts a call for the operation.
     #[inline]
     fn note_call(&self, call: CallKind, ended: &Ended) {
-        let mut procedures = self.session.lanes[self.op.lane as usize].procedures.borrow_mut();
+        let mut procedures = self.lane.procedures.borrow_mut();
         let latency_ns = matches!(ended.answer, Answer::Reply(_)).then_some(ended.latency_ns);
         ProcedureStats::entry(&mut procedures, call).count(ended.sends, latency_ns);
     }

@@ -63,6 +63,9 @@ pub struct NfsSession {
 /// State of a lane.
 #[derive(Default)]
 pub(super) struct Lane {
+    /// Its connection, and its own slot there.
+    connection: u32,
+    slot: u32,
     /// The leaf of the tree that it lists next.
     pub(super) leaf: Cell<u32>,
     /// The path of a named file.
@@ -162,7 +165,8 @@ impl NfsSession {
         let first_lane = u64::from(context.worker) * u64::from(context.lanes.max(1));
         let lane = |lane: u32| {
             let leaf = (first_lane + u64::from(lane)) % u64::from(config.tree.leaves());
-            Lane { leaf: Cell::new(leaf as u32), ..Lane::default() }
+            let (connection, slot) = (lane % count, lane / count);
+            Lane { connection, slot, leaf: Cell::new(leaf as u32), ..Lane::default() }
         };
         let tree = config.named.as_ref().and_then(|named| named.tree());
         let record = tree.map_or(u32::MAX, |tree| tree.record_bytes.max(1));
@@ -210,9 +214,8 @@ impl NfsSession {
 
     /// A lane's connection and its own slot on it.
     #[inline]
-    pub(super) fn place_of(&self, lane: u32) -> (&Connection, u32) {
-        let count = self.connections.len() as u32;
-        (&self.connections[(lane % count) as usize].connection, lane / count)
+    pub(super) fn place_of(&self, lane: &Lane) -> (&Connection, u32) {
+        (&self.connections[lane.connection as usize].connection, lane.slot)
     }
 }
 

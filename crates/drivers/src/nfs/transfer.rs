@@ -115,7 +115,7 @@ impl<'a> Operation<'a> {
         let result = if data.len() as u64 == piece.block_len {
             self.judge_block(&data)
         } else {
-            let mut block = self.session.lanes[self.op.lane as usize].block.borrow_mut();
+            let mut block = self.lane.block.borrow_mut();
             block.resize(piece.block_len as usize, 0);
             let at = piece.at() as usize;
             block[at..at + data.len()].copy_from_slice(&data);
@@ -164,7 +164,7 @@ impl Mover for Read {
         if !operation.connection.settings.gathers() {
             return Ok(());
         }
-        operation.judge_block(&operation.session.lanes[operation.op.lane as usize].block.borrow())
+        operation.judge_block(&operation.lane.block.borrow())
     }
 }
 
