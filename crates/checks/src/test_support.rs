@@ -67,7 +67,7 @@ pub fn finding(bound: Bound, sentence: &str) -> Bottleneck {
             .into(),
         evidence: vec![
             row("busiest worker", "30 % of a core", "has time left"),
-            row("round trip (echo)", "150 µs, least 100 µs", "no queue on the path"),
+            row("round trip (echo)", "150 µs, min 100 µs", "no queue on the path"),
         ],
         hosts: Vec::new(),
         servers: Vec::new(),

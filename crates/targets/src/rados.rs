@@ -310,15 +310,15 @@ impl OpenTarget for RadosTarget {
             return Ok(Entered::Existing);
         }
         // A prefix needs no creation. Removal relies on listing objects, so whether they can be listed is checked before
-        // there are any.
+        // there are any. That asks every placement group, and is not the first contact.
         let make = |announce: Announce<'_>| {
-            match self.driver.adopt(self.patience.connect) {
+            match self.driver.adopt(self.patience.answer) {
                 Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
             announce()
         };
-        self.place.enter(make, || self.driver.adopt(self.patience.connect))
+        self.place.enter(make, || self.driver.adopt(self.patience.answer))
     }
 
     fn adopt(&self) -> Result<(), TargetError> {

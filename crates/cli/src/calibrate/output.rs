@@ -15,7 +15,7 @@ pub fn text(calibration: &Calibration, width: usize) -> String {
     let fact = |name: &str| calibration.facts.get(name).map_or("?", String::as_str);
     let cores = cores(calibration.cores);
     out.push_str(&format!(
-        "{}: {cores} ({}), Linux {}, {}, {} memory\n{} repetitions of {} s; shown are the median and, in brackets, the least and the greatest\n\n",
+        "{}: {cores} ({}), Linux {}, {}, {} memory\n{} repetitions of {} s; shown are the median and, in brackets, min and max\n\n",
         calibration.host,
         fact("cpu.model"),
         calibration.kernel,

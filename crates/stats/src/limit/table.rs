@@ -100,9 +100,9 @@ fn network_rows(host: &Host, row: &mut dyn FnMut(&str, String, String, &str)) {
     let Some(path) = host.paths.iter().max_by(|a, b| a.rate().total_cmp(&b.rate())) else { return };
     let queue = network::queue(path).is_some();
     let trip = round_trip_s(path);
-    let kind = if path.echo_s.is_some() { "round trip (echo)" } else { "round trip (least)" };
-    let value = format!("{}, least {}", time(trip), time(path.least_rtt_s));
-    let limit = format!("{:.0} × least", network::GROWN);
+    let kind = if path.echo_s.is_some() { "round trip (echo)" } else { "round trip (min)" };
+    let value = format!("{}, min {}", time(trip), time(path.least_rtt_s));
+    let limit = format!("{:.0} × min", network::GROWN);
     row(kind, value, limit, if queue { "packets queue on the path" } else { "no queue on the path" });
     let (lost, counts) = network::losses(path);
     let says = match (lost >= counts, loss::without_effect(&host.load, path)) {
