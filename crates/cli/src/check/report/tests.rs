@@ -149,8 +149,8 @@ fn the_table_shows_figures_causes_and_the_verdict() {
         "\nBest figures: nfs read 4.0 GB/s through 192.168.170.11, nfs write 3.1 GB/s through",
         "\n  limit: target-bound: operations take 2 ms, of which 150 µs is round-trip time\n",
         "\n  next: look at the target",
-        "    nfs read           seen                  limit from  says\n",
-        "    busiest worker     30 % of a core        90 %        has time left\n",
+        "    nfs read           seen                limit from  says\n",
+        "    busiest worker     30 % of a core      90 %        has time left\n",
         "Load: 2 workers of 16 lanes on io_uring; NFS in blocks of 1MiB on 4 connections a worker",
     ] {
         assert!(text.contains(expected), "{expected:?} is missing in:\n{text}");
