@@ -4,7 +4,7 @@ use std::path::Path;
 
 use report::{Headline, LOG_WIDTH};
 use runner::{RunOutcome, cell_count};
-use store::{CellRecord, CellResult, RunRecord, State, Validity};
+use store::{CellRecord, CellResult, RunRecord, State, StudyPoint, Validity};
 
 use units::{ByteRate, OpRate, latency};
 
@@ -140,25 +140,35 @@ fn points(result: &CellResult) -> Vec<String> {
     }
     let mut points = result.points.clone();
     points.sort_by(|a, b| a.offered_ops_per_s.total_cmp(&b.offered_ops_per_s));
-    lines.extend(points.iter().map(|point| {
-        let offered = match point.offered_ops_per_s {
-            0.0 => "closed loop".to_owned(),
-            rate => OpRate(rate).to_string(),
+    for trials in points.chunk_by(|a, b| a.offered_ops_per_s == b.offered_ops_per_s) {
+        // A rate that misses the goal is tried again.
+        let number = |n: usize| match trials.len() {
+            1 => String::new(),
+            all => format!(", trial {} of {all}", n + 1),
         };
-        format!(
-            "{offered:>14}: {:>12} done, p50 {:>8}, p99 {:>8}, p99.9 {:>8}  {}",
-            OpRate(point.ops_per_s).to_string(),
-            latency(point.response.p50_ns),
-            latency(point.response.p99_ns),
-            latency(point.response.p999_ns),
-            match (point.offered_ops_per_s, point.held) {
-                (0.0, _) => "",
-                (_, true) => "held",
-                (_, false) => "not held",
-            }
-        )
-    }));
+        lines.extend(trials.iter().enumerate().map(|(n, point)| trial(point, &number(n))));
+    }
     lines
+}
+
+/// What was measured at one rate.
+fn trial(point: &StudyPoint, number: &str) -> String {
+    let offered = match point.offered_ops_per_s {
+        0.0 => "closed loop".to_owned(),
+        rate => OpRate(rate).to_string(),
+    };
+    let end = match (point.offered_ops_per_s, point.held) {
+        (0.0, _) => String::new(),
+        (_, true) => format!("held{number}"),
+        (_, false) => format!("not held{number}"),
+    };
+    format!(
+        "{offered:>14}: {:>12} done, p50 {:>8}, p99 {:>8}, p99.9 {:>8}  {end}",
+        OpRate(point.ops_per_s).to_string(),
+        latency(point.response.p50_ns),
+        latency(point.response.p99_ns),
+        latency(point.response.p999_ns),
+    )
 }
 
 fn summary(run: &RunRecord, cells: &[CellRecord]) -> String {
