@@ -133,7 +133,7 @@ fn measured(run: &RunRecord, index: u32, gate: &store::GateResult) -> String {
     format!("it was {found}")
 }
 
-fn points(result: &CellResult) -> Vec<String> {
+pub(super) fn points(result: &CellResult) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     if let Some(stage) = result.stages.iter().find(|stage| stage.name == runner::MEASURE) {
         lines.extend(stage.note.clone().filter(|_| !result.points.is_empty()));

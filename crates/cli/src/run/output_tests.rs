@@ -4,8 +4,8 @@ use experiment::{Plan, Settings, SourceText};
 use jiff::Timestamp;
 use stats::{Estimate, RunShape, SteadyOutcome, Window};
 use store::{
-    CellRecord, CellResult, Environment, GateResult, LatencySummary, OpSummary, RunRecord, State, Validity,
-    Verdict,
+    CellRecord, CellResult, Environment, GateResult, LatencySummary, OpSummary, RunRecord, State, StudyPoint,
+    Validity, Verdict,
 };
 
 use runner::{in_a_line, success};
@@ -193,6 +193,36 @@ fn tables_fit_the_terminal() {
         assert!(widest <= Some(width), "{width}:\n{table}");
         insta::assert_snapshot!(format!("cells_at_{width}"), table);
     }
+}
+
+/// Points come in the order of their rates; several trials at one rate are numbered in the order in which they ran.
+#[test]
+fn trials_at_one_rate_are_numbered() {
+    let point = |offered_ops_per_s, ops_per_s, held| StudyPoint {
+        offered_ops_per_s,
+        ops_per_s,
+        bytes_per_s: 0.0,
+        response: LatencySummary::default(),
+        deepest_backlog: 0,
+        held,
+    };
+    let points = vec![
+        point(0.0, 90.0, false),
+        point(80.0, 79.0, false),
+        point(40.0, 40.0, true),
+        point(80.0, 78.0, true),
+    ];
+    let lines = super::output::points(&CellResult { points, ..result(Validity::Valid, true) });
+    let ends = lines
+        .iter()
+        .map(|line| (line.split_once(" done").unwrap().0.trim(), line.rsplit("  ").next().unwrap()));
+    let expected = [
+        ("closed loop:         90/s", ""),
+        ("40/s:         40/s", "held"),
+        ("80/s:         79/s", "not held, trial 1 of 2"),
+        ("80/s:         78/s", "held, trial 2 of 2"),
+    ];
+    assert_eq!(ends.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -106,7 +106,8 @@ pub(super) fn serve(
 impl Connection {
     /// A connection without a stream, with slots for the calls of `lanes` lanes.
     fn new(reactor: &Reactor, settings: &Rc<Settings>, (number, way): (usize, Way), lanes: u32) -> Rc<Self> {
-        let table = Table::new(lanes, SPARE_SLOTS, LARGE_READ, || reactor.signal());
+        let mut table = Table::new(lanes, SPARE_SLOTS, LARGE_READ, || reactor.signal());
+        table.slots.iter_mut().for_each(|slot| slot.message.extend_from_slice(&settings.template));
         Rc::new(Connection {
             transport: Reconnecting::new(reactor, "nfs", (settings.worker, number)),
             settings: Rc::clone(settings),
@@ -129,13 +130,9 @@ impl Connection {
     ) -> Ticket<'_, C> {
         let mut table = self.table.borrow_mut();
         let entry = &mut table.slots[slot as usize];
-        let (message, template) = (&mut entry.message, &self.settings.template);
-        if message.is_empty() {
-            message.extend_from_slice(template);
-        } else {
-            // The slot's last call began with the same.
-            message.truncate(template.len());
-        }
+        let message = &mut entry.message;
+        // Every call of the slot begins with the template.
+        message.truncate(self.settings.template.len());
         match &self.settings.session {
             None => {
                 message[24..28].copy_from_slice(&(C::PROCEDURE as u32).to_be_bytes());

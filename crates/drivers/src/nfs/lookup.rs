@@ -93,9 +93,17 @@ impl<'a> Operation<'a> {
         Ok(handle)
     }
 
+    /// Looks a named file up that is to be written, and creates it if it is missing.
+    pub(super) async fn look_up_or_make(&mut self) -> Result<Opened, Fault> {
+        match self.look_up().await {
+            Err(fault) if fault.status == Some(Status::NOENT) => self.make().await,
+            found => found,
+        }
+    }
+
     /// Creates a named file that is written and missing, as between loops that each start without files.
     #[cold]
-    pub(super) async fn make(&mut self) -> Result<Opened, Fault> {
+    async fn make(&mut self) -> Result<Opened, Fault> {
         match self.create().await {
             // Another lane created it first.
             Err(fault) if fault.status != Some(Status::EXIST) => Err(fault),

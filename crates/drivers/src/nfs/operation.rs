@@ -41,8 +41,6 @@ pub(super) struct Operation<'a> {
     pub(super) op: &'a Op,
     pub(super) lane: &'a Lane,
     pub(super) connection: &'a Connection,
-    /// The lane's own slot.
-    pub(super) slot: u32,
     /// The operation's deadline.
     running: Running<'a>,
     /// Where its range begins.
@@ -54,10 +52,10 @@ impl<'a> Operation<'a> {
     #[inline]
     pub(super) fn new(session: &'a NfsSession, op: &'a Op) -> Self {
         let lane = &session.lanes[op.lane as usize];
-        let (connection, slot) = session.place_of(lane);
+        let connection = &session.connections[lane.connection as usize].connection;
         let running = session.deadlines.begin(op.lane);
         lane.procedures.borrow_mut().clear();
-        Self { session, op, lane, connection, slot, running, offset: op.offset, done: Done::default() }
+        Self { session, op, lane, connection, running, offset: op.offset, done: Done::default() }
     }
 
     /// Converts to the result that the engine expects.
@@ -101,8 +99,9 @@ impl<'a> Operation<'a> {
         call: C,
         arguments: &C::Arguments<'_>,
     ) -> Result<C::Reply, Fault> {
-        let ticket = self.begin(self.slot, call, arguments);
+        let ticket = self.begin(self.lane.slot, call, arguments);
         let result = self.settle(&ticket).await;
+        // It has ended, and its slot stays the lane's: nothing is to be released.
         ticket.into_slot();
         result
     }
@@ -164,7 +163,8 @@ impl<'a> Operation<'a> {
         self.session.handles.borrow_mut().forget(self.op.object);
     }
 
-    /// The operation's file, if its handle is cached.
+    /// The operation's file, if its handle is cached. Frequent operations ask for it before they await [`Self::look_up`]:
+    /// awaiting [`Self::open`] would copy the handle twice more.
     #[inline]
     fn known(&self) -> Option<Opened> {
         if self.session.walk.is_some() {
@@ -257,16 +257,8 @@ impl<'a> Operation<'a> {
     async fn range<M: Mover>(&mut self) -> Result<FileHandle, Fault> {
         let opened = match self.known() {
             Some(opened) => opened,
-            None => match self.look_up().await {
-                Err(fault)
-                    if M::MAKES_FILES
-                        && fault.status == Some(Status::NOENT)
-                        && self.session.named.is_some() =>
-                {
-                    self.make().await?
-                }
-                opened => opened?,
-            },
+            None if M::MAKES_FILES && self.session.named.is_some() => self.look_up_or_make().await?,
+            None => self.look_up().await?,
         };
         match self.transfer::<M>(&opened.file).await {
             Ok(()) => Ok(opened.file),

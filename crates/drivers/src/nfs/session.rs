@@ -63,9 +63,9 @@ pub struct NfsSession {
 /// State of a lane.
 #[derive(Default)]
 pub(super) struct Lane {
-    /// Its connection, and its own slot there.
-    connection: u32,
-    slot: u32,
+    /// The number of its connection, and its own slot there.
+    pub(super) connection: u32,
+    pub(super) slot: u32,
     /// The leaf of the tree that it lists next.
     pub(super) leaf: Cell<u32>,
     /// The path of a named file.
@@ -210,12 +210,6 @@ impl NfsSession {
     #[inline]
     pub(super) fn only_directory(&self) -> Option<&FileHandle> {
         (self.walk.is_none() && self.leaves.tree.is_flat()).then_some(&self.directory)
-    }
-
-    /// A lane's connection and its own slot on it.
-    #[inline]
-    pub(super) fn place_of(&self, lane: &Lane) -> (&Connection, u32) {
-        (&self.connections[lane.connection as usize].connection, lane.slot)
     }
 }
 

@@ -43,7 +43,7 @@ impl<'a> Operation<'a> {
         let len = self.op.len;
         if len <= size {
             let piece = self.piece(0, len);
-            let ticket = M::begin(self, self.slot, file, piece);
+            let ticket = M::begin(self, self.lane.slot, file, piece);
             let pieces = self.finish(ticket, file, piece).await?;
             return if pieces > 1 { M::judge(self) } else { Ok(()) };
         }
@@ -57,7 +57,7 @@ impl<'a> Operation<'a> {
                 let slot = match spare {
                     Some(slot) => slot,
                     // Nothing else uses the lane's own slot, so progress is always possible.
-                    None if begun == ended => self.slot,
+                    None if begun == ended => self.lane.slot,
                     None => break,
                 };
                 let part = (len - issued).min(size);

@@ -143,10 +143,11 @@ impl Mixer<'_> {
         if self.plan.knows_own_content && op.kind == OpKind::Rename {
             return;
         }
-        self.change_own(|own| match op.kind {
+        let mut own = self.notes.own.borrow_mut();
+        match op.kind {
             OpKind::Rename | OpKind::Link | OpKind::Copy => own.files.begin(),
             _ => own.queue_of(op.object).begin(),
-        });
+        }
     }
 
     pub(super) fn finished_own(&mut self, op: &Op, error: Option<ErrorKind>) {
@@ -157,16 +158,13 @@ impl Mixer<'_> {
             return self.finished_known(op, error);
         }
         self.log.finished(op, error);
-        self.change_own(|own| match op.kind {
+        let mut own = self.notes.own.borrow_mut();
+        match op.kind {
             OpKind::Rename => own.files.renamed_one(error),
             OpKind::Link | OpKind::Copy => own.files.made_one(error),
             OpKind::BatchDelete => own.files.removed_batch(op.other - op.object + 1, error),
             OpKind::Remove | OpKind::Delete | OpKind::Rmdir => own.queue_of(op.object).removed_one(error),
             _ => own.queue_of(op.object).made_one(error),
-        });
-    }
-
-    fn change_own(&self, change: impl FnOnce(&mut OwnItems)) {
-        change(&mut self.notes.own.borrow_mut());
+        }
     }
 }
