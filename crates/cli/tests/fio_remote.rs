@@ -99,7 +99,7 @@ fn two_processes_send_and_receive_blocks_clone_by_clone() {
             "--numjobs=2".to_owned(),
         ]
     };
-    let port = two_free_ports();
+    let port = support::consecutive_ports(2);
     let mut receiver = fio(&lab);
     receiver.args(["--output-format=json", "--name=receive"]).args(common(port));
     let receiver = start(receiver.args(["--listen", "--rw=read", "--size=4m"]));
@@ -126,19 +126,6 @@ fn two_processes_send_and_receive_blocks_clone_by_clone() {
         let ended = run(&mut command);
         assert_eq!(ended.code, Some(2), "{options}: {ended:#?}");
         assert!(ended.stderr.contains(words), "{options}: {}", ended.stderr);
-    }
-}
-
-/// The first of two ports that were free a moment ago.
-fn two_free_ports() -> u16 {
-    use std::net::{Ipv4Addr, TcpListener};
-    loop {
-        let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = first.local_addr().unwrap().port();
-        let next = port.checked_add(1).map(|next| TcpListener::bind((Ipv4Addr::LOCALHOST, next)));
-        if let Some(Ok(_)) = next {
-            return port;
-        }
     }
 }
 

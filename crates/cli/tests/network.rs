@@ -2,26 +2,22 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::net::TcpListener;
+mod support;
+
 use std::process::{Command, Output};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Consecutive ports that are free now; each call starts elsewhere.
-fn port() -> u16 {
-    loop {
-        let first = fastrand::u16(20_000..50_000);
-        if (first..first + 8).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()) {
-            return first;
-        }
-    }
-}
+use support::consecutive_ports;
+
+/// Ports of one test.
+const PORTS: u16 = 8;
 
 fn network(directory: &TempDir, flags: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
     command.arg("network").args(flags).arg("--results").arg(directory.path().join("results.sqlite"));
-    command.arg(format!("--port={}", port()));
+    command.arg(format!("--port={}", consecutive_ports(PORTS)));
     command.env("XDG_STATE_HOME", directory.path().join("state")).output().unwrap()
 }
 
@@ -178,7 +174,7 @@ fn a_link_that_failed_and_a_test_that_was_interrupted_are_kept_as_that() {
 
     let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
     command.args(["network", "--local", "2", "--duration", "600s", "--results", "results.sqlite"]);
-    command.arg(format!("--port={}", port())).current_dir(directory.path());
+    command.arg(format!("--port={}", consecutive_ports(PORTS))).current_dir(directory.path());
     let mut child = command
         .env("XDG_STATE_HOME", directory.path().join("state"))
         .stdout(std::process::Stdio::null())

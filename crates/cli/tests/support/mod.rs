@@ -8,6 +8,8 @@ mod rest;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use array::{AddressConfig, Array, Config, ManagementTls};
@@ -182,6 +184,18 @@ fn free_ports(ips: &[IpAddr]) -> [u16; 4] {
         }
     }
     ports.try_into().expect("four were pushed")
+}
+
+/// The first of `count` consecutive ports that are free on loopback now. They lie below those of outgoing connections
+/// (`net.ipv4.ip_local_port_range`), which could take one before it is used; tests of one process get different ones.
+pub fn consecutive_ports(count: u16) -> u16 {
+    static TAKEN: LazyLock<AtomicU16> = LazyLock::new(|| AtomicU16::new(fastrand::u16(..)));
+    loop {
+        let first = 20_000 + TAKEN.fetch_add(count, Ordering::Relaxed) % 12_000;
+        if (first..first + count).all(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()) {
+            return first;
+        }
+    }
 }
 
 /// Runs to the end.
