@@ -45,7 +45,7 @@ def all_cases(ours: Ours, manometer: Path, servers: Servers) -> list[Case]:
         *job_cases(manometer),
         *nfs_cases(ours, servers),
         *s3_cases(ours, servers),
-        *iscsi_cases(manometer, servers),
+        *iscsi_cases(ours, servers),
         *tcp_cases(ours, servers),
         *rados_cases(ours, servers),
         *gluster_cases(manometer, servers),
@@ -215,8 +215,8 @@ def s3_cases(ours: Ours, servers: Servers) -> list[Case]:
     ]
 
 
-def iscsi_cases(manometer: Path, servers: Servers) -> list[Case]:
-    """One session with tgtd; as whole commands, like job files."""
+def iscsi_cases(ours: Ours, servers: Servers) -> list[Case]:
+    """Reads of a unit of tgtd's in one session, which has one connection; large blocks 8 in flight, small ones 32."""
 
     def case(name: str, unit: str, op: str, size: int, depth: int, goal: float) -> Case:
         return Case(
@@ -224,14 +224,16 @@ def iscsi_cases(manometer: Path, servers: Servers) -> list[Case]:
             unit,
             "iscsi-perf",
             goal,
-            lambda seconds: jobs.iscsi_job(manometer, servers.iscsi_url, op, size, depth, seconds, unit),
-            lambda seconds: jobs.iscsi_perf(servers.iscsi_url, op, size, depth, seconds, unit),
+            lambda seconds: ours.iscsi(servers.iscsi, op, size, depth, seconds, unit),
+            lambda seconds: peers.iscsi_perf(servers.iscsi.url, op, size, depth, seconds, unit),
         )
 
-    return [
-        case("iSCSI random read 4 KiB", "ops", "randread", 4096, 32, 1.5),
-        case("iSCSI read 1 MiB", "bytes", "read", MIB, 8, 1.3),
-    ]
+    def bound(name: str, unit: str, op: str, size: int, depth: int) -> Case:
+        beside = case(name, unit, op, size, depth, 1)
+        return bounded(beside, size, lambda seconds: peers.bare_iscsi(servers.iscsi, op, size, depth, seconds, unit))
+
+    small, large = ("iSCSI random read 4 KiB", "ops", "randread", 4096, 32), ("iSCSI read 1 MiB", "bytes", "read", MIB, 8)
+    return [case(*small, 1.5), case(*large, 1.3), bound(*small), bound(*large)]
 
 
 def tcp_cases(ours: Ours, servers: Servers) -> list[Case]:

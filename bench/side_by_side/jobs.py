@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import resource
 from pathlib import Path
 
-from .measure import Sample, client, output
+from .measure import Sample, client, cpu_seconds, output
 from .peers import FILE_MIB, HERE, MIB, own_directory, rados_objects
 from .servers import Gluster, Rados
 
 JOBS = HERE / "jobs"
-# Bytes of a block of the unit.
-BLOCK = 512
 GLUSTER_MIB = 256
 
 
@@ -38,40 +34,6 @@ def job_file(program: list[str], job: str, direct: bool, seconds: float, what: s
     done = document["jobs"][0]
     read, elapsed = done["read"], done["read"]["runtime"] / 1e3
     return Sample(read["total_ios"] if what == "ops" else read["io_bytes"], elapsed, busy, int(done["error"]))
-
-
-def iscsi_job(manometer: Path, url: str, op: str, size: int, depth: int, seconds: float, what: str) -> Sample:
-    """Reads of a logical unit as a job of fio's engine libiscsi."""
-    with own_directory() as directory:
-        env = {
-            "UNIT": url.replace(":", "\\:"),
-            "RW": op,
-            "BS": str(size),
-            "DEPTH": str(depth),
-            "SECONDS": str(max(1, round(seconds))),
-            "XDG_DATA_HOME": str(directory),
-            "XDG_STATE_HOME": str(directory),
-        }
-        before = cpu_seconds()
-        document = client([*ours(manometer), "--output-format=json", str(JOBS / "iscsi.fio")], seconds, env)
-        busy = cpu_seconds() - before
-    done = document["jobs"][0]
-    read, elapsed = done["read"], done["read"]["runtime"] / 1e3
-    return Sample(read["total_ios"] if what == "ops" else read["io_bytes"], elapsed, busy, int(done["error"]))
-
-
-def iscsi_perf(url: str, op: str, size: int, depth: int, seconds: float, what: str) -> Sample:
-    """libiscsi's own benchmark, which only reads, in whole seconds; its last line has the average."""
-    whole = max(1, round(seconds))
-    flags = [f"-b{size // BLOCK}", f"-m{depth}", f"-t{whole}", *(["-r"] if op == "randread" else [])]
-    before = cpu_seconds()
-    said = output(["iscsi-perf", *flags, url], seconds)
-    busy = cpu_seconds() - before
-    found = re.findall(r"^iops average (\d+) ", said.replace("\r", "\n"), re.MULTILINE)
-    if not found:
-        raise RuntimeError(f"iscsi-perf has no average: {said[-300:]}")
-    ops = int(found[-1]) * whole
-    return Sample(ops if what == "ops" else ops * size, whole, busy, 0)
 
 
 def gluster_job(
@@ -116,12 +78,6 @@ def rados_bench(pool: Rados, op: str, size: int, depth: int, seconds: float, wha
     document = json.loads(said[said.index("{") :])
     ops = int(document[done])
     return Sample(ops if what == "ops" else ops * size, float(document["total_time_run"]), busy, 0)
-
-
-def cpu_seconds() -> float:
-    """User and system time of all children that have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def fio() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import statistics
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -73,6 +74,12 @@ def output(command: Sequence[str], seconds: float, env: Mapping[str, str] | None
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {(done.stderr or done.stdout).strip()}")
     return done.stdout.strip()
+
+
+def cpu_seconds() -> float:
+    """User and system time of all children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def client(command: Sequence[str], seconds: float, env: Mapping[str, str] | None = None) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .measure import Sample, client, sample
 from .peers import FILE_MIB, memory_directory, objects, own_directory, rados_objects
-from .servers import S3, Nfs, Rados
+from .servers import S3, Iscsi, Nfs, Rados
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,11 @@ class Ours:
             f"--objects={objects(size)}",
         ]
         return self._run("s3", seconds, unit, [*where, *what], s3.keys)
+
+    def iscsi(self, unit: Iscsi, op: str, size: int, depth: int, seconds: float, what: str) -> Sample:
+        """One session, `depth` reads in flight."""
+        where = [f"--portal=127.0.0.1:{unit.port}", f"--target={unit.target}", f"--lun={unit.lun}"]
+        return self._run("iscsi", seconds, what, [*where, f"--op={op}", f"--block={size}", f"--lanes={depth}"])
 
     def rados(self, pool: Rados, op: str, size: int, depth: int, seconds: float, unit: str) -> Sample:
         """Puts of ever new objects, or gets of some in random order."""

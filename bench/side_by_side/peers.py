@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .measure import Sample, client, sample
+from .measure import Sample, client, cpu_seconds, output, sample
 from .packages import PACKAGES, install
 from .presigned import object_of
-from .servers import S3, Nfs
+from .servers import S3, Iscsi, Nfs
 
 HERE = Path(__file__).resolve().parent.parent
 MIB = 1 << 20
+# Bytes of a block of a logical unit.
+UNIT_BLOCK = 512
 # Size of the file that both sides read.
 FILE_MIB = 256
 # The fastest settings of fio's io_uring engine: everything registered, no clock, no map of what was read.
 FIO_FASTEST = ["--fixedbufs", "--registerfiles", "--nonvectored=1", "--norandommap", "--gtod_reduce=1"]
 # The bare loops, and the libraries that they link.
-BARE: dict[str, list[str]] = {"http": [], "nfs": ["-lnfs"], "nfs_files": ["-lnfs"], "file": ["-luring"], "names": []}
+BARE: dict[str, list[str]] = {"http": [], "nfs": ["-lnfs"], "nfs_files": ["-lnfs"], "file": ["-luring"], "names": [], "iscsi": []}
 
 
 def cache() -> Path:
@@ -154,6 +157,26 @@ def bare_file(op: str, size: int, depth: int, direct: bool, seconds: float, what
     with file_of_random_bytes() as path:
         flags = [str(path), op, str(size), str(depth), str(int(direct)), str(seconds)]
         return sample(client([str(bare("file")), *flags], seconds), what)
+
+
+def bare_iscsi(unit: Iscsi, op: str, size: int, depth: int, seconds: float, what: str) -> Sample:
+    """The same commands, prepared beforehand, in one session."""
+    flags = [str(unit.port), unit.target, str(unit.lun), op, str(size), str(depth), str(seconds), str(unit.mib)]
+    return sample(client([str(bare("iscsi")), *flags], seconds), what)
+
+
+def iscsi_perf(url: str, op: str, size: int, depth: int, seconds: float, what: str) -> Sample:
+    """libiscsi's own benchmark, which only reads, in whole seconds; its last line has the average."""
+    whole = max(1, round(seconds))
+    flags = [f"-b{size // UNIT_BLOCK}", f"-m{depth}", f"-t{whole}", *(["-r"] if op == "randread" else [])]
+    before = cpu_seconds()
+    said = output(["iscsi-perf", *flags, url], seconds)
+    busy = cpu_seconds() - before
+    found = re.findall(r"^iops average (\d+) ", said.replace("\r", "\n"), re.MULTILINE)
+    if not found:
+        raise RuntimeError(f"iscsi-perf has no average: {said[-300:]}")
+    ops = int(found[-1]) * whole
+    return Sample(ops if what == "ops" else ops * size, whole, busy, 0)
 
 
 def objects(size: int) -> int:

@@ -131,13 +131,27 @@ class Gluster:
 
 
 @dataclass(frozen=True)
+class Iscsi:
+    """A logical unit of tgtd's, a file of random bytes."""
+
+    port: int
+    target: str
+    lun: int
+    mib: int
+
+    @property
+    def url(self) -> str:
+        """As libiscsi's tools take it."""
+        return f"iscsi://127.0.0.1:{self.port}/{self.target}/{self.lun}"
+
+
+@dataclass(frozen=True)
 class Servers:
     """All running servers."""
 
     nfs: Nfs
     s3: S3
-    # The URL of a logical unit of tgtd's, a file of random bytes.
-    iscsi_url: str
+    iscsi: Iscsi
     # A Ceph cluster starts when it is first asked for: its daemons would take time of the core from all other cases.
     rados: Callable[[], Rados]
     gluster: Callable[[], Gluster]
@@ -150,17 +164,17 @@ UNIT_MIB = 64
 
 
 @contextmanager
-def iscsi_target(directory: Path) -> Iterator[str]:
-    """tgtd as the real-server tests start it, on the server's core; the URL of its unit."""
+def iscsi_target(directory: Path) -> Iterator[Iscsi]:
+    """tgtd as the real-server tests start it, on the server's core."""
     sys.path.insert(0, str(LAB))
     from lab.place import Place
-    from lab.tgt import target
+    from lab.tgt import NAME, target
 
     with target(Place(directory)) as tgt:
         tgt.images[1].write_bytes(os.urandom(1 << 20) * UNIT_MIB)
         move = ["taskset", "--all-tasks", "--cpu-list", "--pid", core(SERVER_CORE), str(tgt.child.pid)]
         subprocess.run(move, check=True, stdout=subprocess.DEVNULL)
-        yield tgt.url()
+        yield Iscsi(tgt.port, NAME, 1, UNIT_MIB)
 
 
 def ceph(directory: Path, stack: ExitStack) -> Callable[[], Rados]:

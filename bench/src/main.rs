@@ -10,6 +10,7 @@ use anyhow::Result;
 use clap::Parser;
 
 mod file;
+mod iscsi;
 mod load;
 mod names;
 mod nfs;
@@ -33,6 +34,8 @@ enum Command {
     Nfs(nfs::Args),
     /// S3 against a server.
     S3(s3::Args),
+    /// iSCSI against a target's logical unit, which is only read.
+    Iscsi(iscsi::Args),
     /// RADOS against a Ceph cluster.
     Rados(rados::Args),
     /// Sends over TCP.
@@ -57,6 +60,7 @@ fn run() -> Result<()> {
         Command::File(args) => file::run(&args),
         Command::Nfs(args) => nfs::run(&args),
         Command::S3(args) => s3::run(&args),
+        Command::Iscsi(args) => iscsi::run(&args),
         Command::Rados(args) => rados::run(&args),
         Command::TcpSend(args) => tcp::send(&args),
         Command::Sim(args) => return sim::run(&args),

@@ -7,7 +7,9 @@
 /* Size of the receive buffer. */
 #define RECEIVE_BYTES (256 << 10)
 /* Bytes kept of the start of a response, whose head may arrive in two parts. */
+#ifndef FIRST_BYTES
 #define FIRST_BYTES 32
+#endif
 
 struct connection {
     int fd;
