@@ -233,7 +233,7 @@ def iscsi_cases(ours: Ours, servers: Servers) -> list[Case]:
         return bounded(beside, size, lambda seconds: peers.bare_iscsi(servers.iscsi, op, size, depth, seconds, unit))
 
     small, large = ("iSCSI random read 4 KiB", "ops", "randread", 4096, 32), ("iSCSI read 1 MiB", "bytes", "read", MIB, 8)
-    return [case(*small, 1.5), case(*large, 1.3), bound(*small), bound(*large)]
+    return [case(*small, 1), case(*large, 1), bound(*small), bound(*large)]
 
 
 def tcp_cases(ours: Ours, servers: Servers) -> list[Case]:

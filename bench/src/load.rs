@@ -105,7 +105,7 @@ pub fn measure<D: Driver>(driver: &D, plan: &StagePlan) -> Result<(Measured, Sta
         ops: busiest.ok,
         bytes: result.total.bytes(),
         seconds: result.window_ns as f64 / 1e9,
-        cpu_seconds: result.worker_cpu_ns.iter().sum::<u64>() as f64 / 1e9,
+        cpu_seconds: result.process_cpu_ns as f64 / 1e9,
         p50_ns: busiest.service.quantile_ns(0.5),
     };
     Ok((measured, result))

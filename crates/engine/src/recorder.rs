@@ -40,6 +40,7 @@ pub(crate) struct Recorder<'a> {
     current: Interval,
     last_end_ns: u64,
     cpu_start_ns: u64,
+    process_cpu_start_ns: u64,
     handover: Handover<'a>,
     measured: Measured,
 }
@@ -59,7 +60,9 @@ pub(crate) struct Measured {
     pub samples: Samples,
     /// The first places where data differed from what was written.
     pub corrupt: Vec<CorruptRange>,
+    /// Of the worker's thread, and of all threads of the process.
     pub cpu_ns: u64,
+    pub process_cpu_ns: u64,
     /// Intervals included in the total that the observer did not see.
     pub unseen: u32,
 }
@@ -79,6 +82,7 @@ impl<'a> Recorder<'a> {
             current: Interval::with_room(kinds, open_loop),
             last_end_ns: window.start_ns,
             cpu_start_ns: 0,
+            process_cpu_start_ns: 0,
             handover,
             measured: Measured { total, ..Measured::default() },
         }
@@ -248,6 +252,7 @@ impl<'a> Recorder<'a> {
     fn begin_window(&mut self) {
         self.measured.before.add(&self.current);
         self.current.clear();
+        self.process_cpu_start_ns = reactor::clock::cpu_process_ns();
         self.cpu_start_ns = reactor::clock::cpu_thread_ns();
         self.phase = Phase::Window;
         self.cut_ns = (self.window.start_ns + self.window.interval_ns).min(self.window.end_ns);
@@ -274,6 +279,7 @@ impl<'a> Recorder<'a> {
     fn close(&mut self) {
         self.measured.window_ns = self.window.end_ns - self.window.start_ns;
         self.measured.cpu_ns = reactor::clock::cpu_thread_ns() - self.cpu_start_ns;
+        self.measured.process_cpu_ns = reactor::clock::cpu_process_ns() - self.process_cpu_start_ns;
         self.phase = Phase::After;
         self.cut_ns = u64::MAX;
     }

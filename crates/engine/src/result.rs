@@ -139,6 +139,10 @@ pub struct StageResult {
     pub refusal: Option<String>,
     /// CPU time of each worker's thread inside the window, in nanoseconds.
     pub worker_cpu_ns: Vec<u64>,
+    /// CPU time of all threads of the process inside the window, in nanoseconds: those that the kernel starts for what a ring
+    /// cannot do at once (io_uring(7)), and those of client libraries, count too.
+    #[serde(default)]
+    pub process_cpu_ns: u64,
     /// The first worker's start on the clock of its process's reactors, in nanoseconds.
     pub started_ns: u64,
     /// Time between the first and the last worker's start, in nanoseconds.
@@ -207,6 +211,7 @@ impl StageResult {
             backend: Backend::Simulated,
             refusal: None,
             worker_cpu_ns: Vec::new(),
+            process_cpu_ns: 0,
             started_ns: 0,
             start_skew_ns: 0,
             start_core_wait_ns: 0,

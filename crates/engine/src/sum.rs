@@ -38,6 +38,8 @@ pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, ending: Ending) -> 
         sum.settled_ns = sum.settled_ns.max(measured.settled_ns);
         sum.longest_pause_ns = sum.longest_pause_ns.max(report.longest_pause_ns);
         sum.worker_cpu_ns.push(measured.cpu_ns);
+        // Each worker has seen the whole process.
+        sum.process_cpu_ns = sum.process_cpu_ns.max(measured.process_cpu_ns);
         sum.corrupt.extend(measured.corrupt);
         add_facts(&mut sum.facts, report.facts);
         add_paths(&mut sum.paths, report.paths);
@@ -156,6 +158,7 @@ impl StageResult {
             (&mut self.deepest_backlog, other.deepest_backlog),
             (&mut self.missed_starts, other.missed_starts),
             (&mut self.unseen_intervals, other.unseen_intervals),
+            (&mut self.process_cpu_ns, other.process_cpu_ns),
         ] {
             *mine = mine.saturating_add(theirs);
         }

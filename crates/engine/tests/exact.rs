@@ -34,6 +34,10 @@ fn lanes_and_workers_multiply() {
         simulate(fixed(10), &StagePlan { workers: 3, lanes_per_worker: 4, ramp: ms(1000), ..plan() });
     assert_eq!((result.before.ok, ok(&result, OpKind::Read), result.after.ok), (99 * 12, 12_000, 12));
     assert_eq!(result.worker_cpu_ns.len(), 3);
+    assert!(
+        result.process_cpu_ns >= *result.worker_cpu_ns.iter().max().unwrap(),
+        "a thread is part of its process"
+    );
 }
 
 #[test]

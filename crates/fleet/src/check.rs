@@ -171,6 +171,7 @@ pub(crate) fn result(result: &mut StageResult) -> Result<(), AgentFault> {
         result.start_core_wait_ns,
         result.longest_pause_ns,
         result.unseen_intervals,
+        result.process_cpu_ns,
         result.checked.right,
         result.checked.wrong,
         result.checked.unread,

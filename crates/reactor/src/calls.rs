@@ -8,6 +8,9 @@ use rustix::io::ReadWriteFlags;
 /// `BLKDISCARD` of linux/fs.h: `_IO(0x12, 119)`.
 const BLKDISCARD: libc::Ioctl = 0x1277;
 
+/// Number of bytes whose copying takes about as long as a small operation.
+pub(crate) const HEAVY: usize = 16 << 10;
+
 /// A system call with its arguments. Addresses point into memory that the caller keeps until the call has returned.
 #[derive(Clone, Copy)]
 pub(crate) enum Call {
@@ -79,6 +82,15 @@ impl Call {
             if error != libc::EINTR {
                 return -error;
             }
+        }
+    }
+
+    /// How many small operations take about as long as what it copies.
+    #[inline]
+    pub(crate) fn weight(&self) -> u32 {
+        match *self {
+            Call::Read { len, .. } | Call::Write { len, .. } => (len / HEAVY) as u32,
+            _ => 0,
         }
     }
 

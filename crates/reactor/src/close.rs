@@ -8,8 +8,8 @@ use io_uring::{opcode, types};
 
 use crate::Reactor;
 use crate::calls::Call;
-use crate::core::{Inner, Kernel};
-use crate::file::{File, by_thread};
+use crate::core::Inner;
+use crate::file::{File, by_call, ring};
 use crate::slots::Held;
 use crate::uring::to_result;
 
@@ -20,7 +20,7 @@ impl Reactor {
     /// # Errors
     /// What the kernel reports, such as data that could not be written back.
     pub async fn close(&self, descriptor: OwnedFd) -> io::Result<()> {
-        close(&self.inner, descriptor).await
+        close(&self.inner, descriptor, false).await
     }
 }
 
@@ -30,22 +30,23 @@ impl File {
     /// # Errors
     /// What the kernel reports.
     pub async fn close(self) -> io::Result<()> {
+        let in_memory = self.is_in_memory();
         let (inner, descriptor) = self.into_parts();
         match descriptor {
-            Some(descriptor) => close(&inner, descriptor).await,
+            Some(descriptor) => close(&inner, descriptor, in_memory).await,
             None => Ok(()),
         }
     }
 }
 
-async fn close(inner: &Rc<Inner>, descriptor: OwnedFd) -> io::Result<()> {
+async fn close(inner: &Rc<Inner>, descriptor: OwnedFd, in_memory: bool) -> io::Result<()> {
     let fd = descriptor.into_raw_fd();
-    let result = match &inner.kernel {
-        Kernel::Uring(uring) => {
+    let result = match ring(inner, in_memory) {
+        Some(uring) => {
             let close = |_: &mut Held| opcode::Close::new(types::Fd(fd)).build();
             uring.start(inner, Held::default(), close).uncancelled().await.0
         }
-        _ => by_thread(inner, Held::default(), |_| Call::Close { fd }).await.0,
+        None => by_call(inner, in_memory, Held::default(), |_| Call::Close { fd }).await.0,
     };
     to_result(result).map(drop)
 }

@@ -11,37 +11,43 @@ use std::path::Path;
 use std::rc::Rc;
 
 use io_uring::{opcode, types};
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, FsWord, Mode, OFlags, fstatfs, openat};
 
 use crate::Buffer;
 use crate::calls::Call;
-use crate::core::{Inner, Kernel};
-use crate::file::{File, FileOptions, by_thread, given_back, of};
+use crate::core::Inner;
+use crate::file::{File, FileOptions, by_call, given_back, of, ring};
 use crate::slots::Held;
+use crate::uring::Uring;
 pub use names::{DIRECTORY_MODE, SECOND_NAME_AT};
 
 /// Size of a buffer that holds a name, followed by the output of statx(2) or by a second name.
 pub const NAME_BUFFER: usize = 4096;
 /// Offset of statx(2)'s output in the buffer; names end before it.
 const STAT_AT: usize = 2048;
+/// Magic numbers of tmpfs and ramfs (statfs(2)): file systems without a device.
+const IN_MEMORY: [FsWord; 2] = [0x0102_1994, 0x8584_58f6];
 
 /// A directory for looking up names. Clones refer to the same directory.
 #[derive(Clone)]
 pub struct Directory {
     fd: Rc<OwnedFd>,
     inner: Rc<Inner>,
+    in_memory: bool,
 }
 
 impl Directory {
-    pub(crate) fn open(inner: &Rc<Inner>, path: &Path) -> io::Result<Directory> {
+    /// Opens it; `plain`: everything below is a file or directory of its own file system.
+    pub(crate) fn open(inner: &Rc<Inner>, path: &Path, plain: bool) -> io::Result<Directory> {
         let fd = openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Directory { fd: Rc::new(fd), inner: Rc::clone(inner) })
+        let in_memory = plain && fstatfs(&fd).is_ok_and(|facts| IN_MEMORY.contains(&facts.f_type));
+        Ok(Directory { fd: Rc::new(fd), inner: Rc::clone(inner), in_memory })
     }
 
     /// Opens a file. `name` starts with the file's name, terminated by a zero byte.
     pub async fn open_file(&self, name: Buffer, options: FileOptions) -> (io::Result<File>, Buffer) {
         let (fd, name) = self.open_with(name, options.flags()).await;
-        (fd.map(|fd| File::new(&self.inner, fd, options)), name)
+        (fd.map(|fd| File::new(&self.inner, fd, options, self.in_memory)), name)
     }
 
     /// Opens a file and returns its bare descriptor, for [`crate::Reactor::close`]. `name` is as in [`Self::open_file`].
@@ -55,24 +61,24 @@ impl Directory {
         name[0] = b'.';
         let flags = libc::O_CLOEXEC | libc::O_RDONLY | libc::O_DIRECTORY;
         let fd = self.open_with(name, flags).await.0?;
-        Ok(File::new(&self.inner, fd, FileOptions::default()))
+        Ok(File::new(&self.inner, fd, FileOptions::default(), self.in_memory))
     }
 
     async fn open_with(&self, name: Buffer, flags: i32) -> (io::Result<OwnedFd>, Buffer) {
         let directory = self.fd.as_raw_fd();
         let held = Held { makes_descriptor: true, rare: true, ..self.held(name) };
-        let done = match &self.inner.kernel {
-            Kernel::Uring(uring) => {
+        let done = match self.ring() {
+            Some(uring) => {
                 let open = |held: &mut Held| {
                     let open = opcode::OpenAt::new(types::Fd(directory), path_of(held));
                     open.flags(flags).mode(FILE_MODE).build()
                 };
                 uring.start(&self.inner, held, open).await
             }
-            _ => {
+            None => {
                 let open =
                     |held: &mut Held| Call::Open { directory, path: path_of(held), flags, mode: FILE_MODE };
-                by_thread(&self.inner, held, open).await
+                self.call(held, open).await
             }
         };
         let (result, name) = given_back(done);
@@ -86,26 +92,36 @@ impl Directory {
         assert!(name.len() >= NAME_BUFFER, "there is room for the answer after the name");
         let (directory, flags, mask) = (self.fd.as_raw_fd(), 0, libc::STATX_BASIC_STATS);
         let held = self.held(name);
-        let done = match &self.inner.kernel {
-            Kernel::Uring(uring) => {
+        let done = match self.ring() {
+            Some(uring) => {
                 let stat = |held: &mut Held| {
                     let (path, into) = (path_of(held), of(held).address(STAT_AT).cast());
                     opcode::Statx::new(types::Fd(directory), path, into).flags(flags).mask(mask).build()
                 };
                 uring.start(&self.inner, held, stat).await
             }
-            _ => {
+            None => {
                 let stat = |held: &mut Held| {
                     let (path, into) = (path_of(held), of(held).address(STAT_AT).cast());
                     Call::Stat { directory, path, flags, mask, into }
                 };
-                by_thread(&self.inner, held, stat).await
+                self.call(held, stat).await
             }
         };
         let (result, mut name) = given_back(done);
         // SAFETY: the kernel has filled the structure, which lies within the buffer and is aligned there.
         let size = result.map(|_| unsafe { (*name.address(STAT_AT).cast::<libc::statx>()).stx_size });
         (size, name)
+    }
+
+    /// The ring to use, if any.
+    fn ring(&self) -> Option<&Uring> {
+        ring(&self.inner, self.in_memory)
+    }
+
+    /// Executes a system call on what is in the directory.
+    async fn call(&self, held: Held, make: impl FnOnce(&mut Held) -> Call) -> (i32, Option<Buffer>) {
+        by_call(&self.inner, self.in_memory, held, make).await
     }
 
     fn held(&self, name: Buffer) -> Held {

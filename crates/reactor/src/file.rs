@@ -2,7 +2,8 @@
 //!
 //! On io_uring this uses registered files and buffers where available; otherwise threads. A buffered read that would be
 //! alone, or with few others, in a submission to the ring first tries the page cache with a plain system call, which is
-//! cheaper; with several, the ring is (decision 0031).
+//! cheaper; with several, the ring is (decision 0031). On a file system in memory every operation is a plain system call
+//! (decision 0043).
 
 mod set_len;
 mod xattr;
@@ -21,7 +22,7 @@ use crate::Buffer;
 use crate::calls::{self, Call};
 use crate::core::{Inner, Kernel, Yield};
 use crate::slots::Held;
-use crate::uring::to_result;
+use crate::uring::{Uring, to_result};
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,8 +104,6 @@ impl Space {
 const USES_BEFORE_REGISTRATION: u32 = 4;
 /// Maximum number of reads that go straight to the backend after a page cache miss.
 const SKIPS_MAX: u32 = 64;
-/// Number of bytes whose copying takes about as long as a whole small read.
-const HEAVY: usize = 16 << 10;
 /// Maximum length of a transfer: whole pages below the kernel's own limit of 2 GiB (read(2)).
 const TRANSFER_MAX: usize = 1 << 30;
 
@@ -114,6 +113,7 @@ pub(crate) struct OpenFile {
     fd: ManuallyDrop<OwnedFd>,
     closed: Cell<bool>,
     options: FileOptions,
+    in_memory: bool,
     place: Cell<Option<u32>>,
     /// Counts uses until registration.
     uses: Cell<u32>,
@@ -180,12 +180,14 @@ macro_rules! on_file {
 }
 
 impl File {
-    pub(crate) fn new(inner: &Rc<Inner>, fd: OwnedFd, options: FileOptions) -> File {
-        let never = options.direct || matches!(inner.kernel, Kernel::Simulated(_));
+    /// A file; `in_memory`: of a file system in memory.
+    pub(crate) fn new(inner: &Rc<Inner>, fd: OwnedFd, options: FileOptions, in_memory: bool) -> File {
+        let never = options.direct || in_memory || matches!(inner.kernel, Kernel::Simulated(_));
         let open = OpenFile {
             fd: ManuallyDrop::new(fd),
             closed: Cell::new(false),
             options,
+            in_memory,
             place: Cell::new(None),
             uses: Cell::new(0),
             skip: Cell::new(0),
@@ -193,6 +195,22 @@ impl File {
             inner: Rc::downgrade(inner),
         };
         File { open: Rc::new(open), inner: Rc::clone(inner) }
+    }
+
+    /// The ring to use, if any.
+    #[inline]
+    fn ring(&self) -> Option<&Uring> {
+        ring(&self.inner, self.open.in_memory)
+    }
+
+    /// Executes a system call on the file.
+    async fn call(&self, held: Held, make: impl FnOnce(&mut Held) -> Call) -> (i32, Option<Buffer>) {
+        by_call(&self.inner, self.open.in_memory, held, make).await
+    }
+
+    /// Whether its file system is in memory.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.open.in_memory
     }
 
     /// The reactor and the descriptor, which is no longer closed with the file; `None` while there are other handles to it.
@@ -221,7 +239,7 @@ impl File {
         let (start, len) = checked(&buffer, &range);
         if self.tries_cache() {
             // A task that always finds its data at once would starve the others.
-            if self.inner.should_yield_after(1 + (len / HEAVY) as u32) {
+            if self.inner.should_yield_after(1 + (len / calls::HEAVY) as u32) {
                 Yield { inner: &self.inner, yielded: false }.await;
             }
             match calls::read_cached(self.open.fd.as_raw_fd(), buffer.address(start), len, at) {
@@ -232,8 +250,8 @@ impl File {
                 Err(e) => self.not_cached(&e),
             }
         }
-        let done = match &self.inner.kernel {
-            Kernel::Uring(uring) => {
+        let done = match self.ring() {
+            Some(uring) => {
                 let fill = |held: &mut Held| {
                     held.file = Some(Rc::clone(&self.open));
                     let buffer = held.buffer.insert(buffer);
@@ -247,10 +265,10 @@ impl File {
                 };
                 uring.start_transfer(&self.inner, self.open.options.direct, fill).await
             }
-            _ => {
+            None => {
                 let fd = self.open.fd.as_raw_fd();
                 let read = |held: &mut Held| Call::Read { fd, start: of(held).address(start), len, at };
-                by_thread(&self.inner, self.held(buffer), read).await
+                self.call(self.held(buffer), read).await
             }
         };
         given_back(done)
@@ -264,8 +282,8 @@ impl File {
         at: u64,
     ) -> (io::Result<usize>, Buffer) {
         let (start, len) = checked(&buffer, &range);
-        let done = match &self.inner.kernel {
-            Kernel::Uring(uring) => {
+        let done = match self.ring() {
+            Some(uring) => {
                 let fill = |held: &mut Held| {
                     held.file = Some(Rc::clone(&self.open));
                     let buffer = held.buffer.insert(buffer);
@@ -279,10 +297,10 @@ impl File {
                 };
                 uring.start_transfer(&self.inner, self.open.options.direct, fill).await
             }
-            _ => {
+            None => {
                 let fd = self.open.fd.as_raw_fd();
                 let write = |held: &mut Held| Call::Write { fd, start: of(held).address(start), len, at };
-                by_thread(&self.inner, self.held(buffer), write).await
+                self.call(self.held(buffer), write).await
             }
         };
         given_back(done)
@@ -294,8 +312,8 @@ impl File {
     /// What the kernel reports, including an earlier write-back failure.
     pub async fn sync(&self, data_only: bool) -> io::Result<()> {
         let held = Held { file: Some(Rc::clone(&self.open)), ..Held::default() };
-        let (result, _) = match &self.inner.kernel {
-            Kernel::Uring(uring) => {
+        let (result, _) = match self.ring() {
+            Some(uring) => {
                 let flags = if data_only { types::FsyncFlags::DATASYNC } else { types::FsyncFlags::empty() };
                 uring
                     .start(&self.inner, held, |_| {
@@ -303,9 +321,9 @@ impl File {
                     })
                     .await
             }
-            _ => {
+            None => {
                 let call = Call::Sync { fd: self.open.fd.as_raw_fd(), data_only };
-                by_thread(&self.inner, held, |_| call).await
+                self.call(held, |_| call).await
             }
         };
         to_result(result).map(drop)
@@ -319,7 +337,7 @@ impl File {
     pub async fn sync_range(&self, at: u64, len: u64, flags: u32) -> io::Result<()> {
         let held = Held { file: Some(Rc::clone(&self.open)), ..Held::default() };
         let call = Call::SyncRange { fd: self.open.fd.as_raw_fd(), at, len, flags };
-        to_result(by_thread(&self.inner, held, |_| call).await.0).map(drop)
+        to_result(self.call(held, |_| call).await.0).map(drop)
     }
 
     /// Changes the space allocated to the file (fallocate(2)).
@@ -329,17 +347,17 @@ impl File {
     pub async fn allocate(&self, space: Space, at: u64, len: u64) -> io::Result<()> {
         let held = Held { file: Some(Rc::clone(&self.open)), ..Held::default() };
         let mode = space.mode();
-        let (result, _) = match &self.inner.kernel {
-            Kernel::Uring(uring) => {
+        let (result, _) = match self.ring() {
+            Some(uring) => {
                 uring
                     .start(&self.inner, held, |_| {
                         on_file!(self, |fd| opcode::Fallocate::new(fd, len).offset(at).mode(mode).build())
                     })
                     .await
             }
-            _ => {
+            None => {
                 let call = Call::Allocate { fd: self.open.fd.as_raw_fd(), mode, at, len };
-                by_thread(&self.inner, held, |_| call).await
+                self.call(held, |_| call).await
             }
         };
         to_result(result).map(drop)
@@ -353,7 +371,7 @@ impl File {
     pub async fn discard_blocks(&self, at: u64, len: u64) -> io::Result<()> {
         let held = Held { file: Some(Rc::clone(&self.open)), ..Held::default() };
         let call = Call::DiscardBlocks { fd: self.open.fd.as_raw_fd(), at, len };
-        to_result(by_thread(&self.inner, held, |_| call).await.0).map(drop)
+        to_result(self.call(held, |_| call).await.0).map(drop)
     }
 
     /// The next entries of a directory, in the format of getdents64(2); 0 bytes at the end.
@@ -363,7 +381,7 @@ impl File {
             let buffer = of(held);
             Call::Entries { fd, len: buffer.len(), start: buffer.address(0) }
         };
-        given_back(by_thread(&self.inner, held, read).await)
+        given_back(self.call(held, read).await)
     }
 
     /// Restarts [`File::entries`] from the beginning.
@@ -440,6 +458,35 @@ pub(crate) fn of(held: &mut Held) -> &mut Buffer {
 #[inline]
 pub(crate) fn given_back((result, buffer): (i32, Option<Buffer>)) -> (io::Result<usize>, Buffer) {
     (to_result(result), buffer.expect("the operation gives back what it took"))
+}
+
+/// The ring to use for a file system; none for one in memory.
+#[inline]
+pub(crate) fn ring(inner: &Inner, in_memory: bool) -> Option<&Uring> {
+    match &inner.kernel {
+        Kernel::Uring(uring) if !in_memory => Some(uring),
+        _ => None,
+    }
+}
+
+/// Executes a system call: here, if no device can make it wait, or on a thread.
+///
+/// io_uring would hand most calls on such a file system to its own threads, because they promise nothing about waiting.
+#[inline]
+pub(crate) async fn by_call(
+    inner: &Rc<Inner>,
+    in_memory: bool,
+    mut held: Held,
+    make: impl FnOnce(&mut Held) -> Call,
+) -> (i32, Option<Buffer>) {
+    if !in_memory {
+        return by_thread(inner, held, make).await;
+    }
+    let call = make(&mut held);
+    if inner.should_yield_after(1 + call.weight()) {
+        Yield { inner, yielded: false }.await;
+    }
+    (call.run(), held.buffer)
 }
 
 /// Executes a system call on a thread.

@@ -316,7 +316,7 @@ impl Reactor {
 
     /// A file or device that is already open, with the options used to open it.
     pub fn file(&self, fd: OwnedFd, options: FileOptions) -> File {
-        File::new(&self.inner, fd, options)
+        File::new(&self.inner, fd, options, false)
     }
 
     /// A directory for opening files by name. Blocks while the path is looked up.
@@ -324,7 +324,16 @@ impl Reactor {
     /// # Errors
     /// What open(2) reports.
     pub fn directory(&self, path: &Path) -> io::Result<Directory> {
-        Directory::open(&self.inner, path)
+        Directory::open(&self.inner, path, false)
+    }
+
+    /// The same for a directory below which are only files and directories of its own file system: no devices, pipes,
+    /// links or mounts. If that file system is in memory (tmpfs(5)), operations are plain system calls of this thread.
+    ///
+    /// # Errors
+    /// What open(2) reports.
+    pub fn plain_directory(&self, path: &Path) -> io::Result<Directory> {
+        Directory::open(&self.inner, path, true)
     }
 
     /// Whether direct reads and writes poll the device for completions ([`Polling::completions`](crate::Polling)).

@@ -9,6 +9,9 @@ use std::time::Duration;
 
 use reactor::{BackendChoice, Buffer, Durable, FileOptions, NAME_BUFFER, Reactor, Space};
 
+/// A directory on tmpfs.
+const MEMORY: &str = "/dev/shm";
+
 /// Every backend that supports files, including the polling ones: without `O_DIRECT` those use their ordinary ring.
 const CHOICES: [BackendChoice; 6] = [
     BackendChoice::Batching,
@@ -19,7 +22,17 @@ const CHOICES: [BackendChoice; 6] = [
     BackendChoice::Polling(reactor::Polling { completions: true, submissions: true }),
 ];
 
+/// On every backend, in the usual directory for temporary files and in memory.
 fn on_all(test: impl Fn(&Reactor, &Path)) {
+    on_disk(&test);
+    for choice in CHOICES {
+        let place = tempfile::tempdir_in(MEMORY).unwrap();
+        test(&Reactor::open(choice).unwrap(), place.path());
+    }
+}
+
+/// On every backend, in the usual directory for temporary files.
+fn on_disk(test: impl Fn(&Reactor, &Path)) {
     for choice in CHOICES {
         let place = tempfile::tempdir().unwrap();
         let reactor = Reactor::open(choice).expect("every backend works where the tests run");
@@ -48,7 +61,7 @@ const OLD: FileOptions = FileOptions { create_new: false, ..NEW };
 fn what_is_written_is_read_back_at_its_place() {
     on_all(|reactor, place| {
         reactor.block_on(async {
-            let directory = reactor.directory(place).unwrap();
+            let directory = reactor.plain_directory(place).unwrap();
             let (file, _) = directory.open_file(name(reactor, "one"), NEW).await;
             let file = file.unwrap();
             for registered in [false, true] {
@@ -87,7 +100,7 @@ fn what_is_written_is_read_back_at_its_place() {
 fn files_are_made_looked_at_and_removed_by_name() {
     on_all(|reactor, place| {
         reactor.block_on(async {
-            let directory = reactor.directory(place).unwrap();
+            let directory = reactor.plain_directory(place).unwrap();
             let (file, buffer) = directory.open_file(name(reactor, "new"), NEW).await;
             let (written, _) = file.unwrap().write_at(reactor.buffer(77), 0..77, 0).await;
             assert_eq!(written.unwrap(), 77);
@@ -115,7 +128,7 @@ fn listings_name_every_file_and_begin_again() {
             std::fs::write(place.join(format!("file-{number:03}")), "").unwrap();
         }
         reactor.block_on(async {
-            let directory = reactor.directory(place).unwrap();
+            let directory = reactor.plain_directory(place).unwrap();
             let listing = directory.open_listing().await.unwrap();
             for _ in 0..2 {
                 let (mut bytes, mut buffer) = (Vec::new(), reactor.buffer(4096));
@@ -140,7 +153,7 @@ fn listings_name_every_file_and_begin_again() {
 fn space_is_reserved_and_given_back() {
     on_all(|reactor, place| {
         reactor.block_on(async {
-            let directory = reactor.directory(place).unwrap();
+            let directory = reactor.plain_directory(place).unwrap();
             let (file, _) = directory.open_file(name(reactor, "space"), NEW).await;
             let file = file.unwrap();
             file.allocate(Space::Reserve, 0, 1 << 20).await.unwrap();
@@ -272,7 +285,7 @@ fn direct_reads_bypass_the_cache() {
         let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let reactor = Reactor::open(choice).unwrap();
         reactor.block_on(async {
-            let directory = reactor.directory(place.path()).unwrap();
+            let directory = reactor.plain_directory(place.path()).unwrap();
             let options = FileOptions { direct: true, ..NEW };
             let (file, _) = directory.open_file(name(&reactor, "direct"), options).await;
             let file = file.unwrap();
@@ -292,7 +305,7 @@ fn direct_reads_bypass_the_cache() {
 fn a_file_is_made_when_it_is_missing_and_kept_when_it_is_there() {
     on_all(|reactor, place| {
         reactor.block_on(async {
-            let directory = reactor.directory(place).unwrap();
+            let directory = reactor.plain_directory(place).unwrap();
             let options = FileOptions { create: true, create_new: false, durable: Durable::Data, ..NEW };
             for text in [*b"one", *b"two"] {
                 let (file, _) = directory.open_file(name(reactor, "made"), options).await;
@@ -317,7 +330,7 @@ fn extended_attributes_are_kept() {
     const NAME: &std::ffi::CStr = c"user.test";
     on_all(|reactor, place| {
         reactor.block_on(async {
-            let directory = reactor.directory(place).unwrap();
+            let directory = reactor.plain_directory(place).unwrap();
             let (file, mut buffer) = directory.open_file(name(reactor, "one"), NEW).await;
             let file = file.unwrap();
             let (read, back) = file.xattr(NAME, buffer).await;
@@ -341,7 +354,7 @@ fn extended_attributes_are_kept() {
 fn a_closed_descriptor_is_free_again() {
     on_all(|reactor, place| {
         reactor.block_on(async {
-            let directory = reactor.directory(place).unwrap();
+            let directory = reactor.plain_directory(place).unwrap();
             let (file, mut buffer) = directory.open_file(name(reactor, "one"), NEW).await;
             drop(file.unwrap());
             for number in 0..100 {
@@ -382,7 +395,7 @@ fn cached_reads_bring_the_same_bytes_alone_and_together() {
     const BLOCK: usize = 4096;
     on_all(|reactor, place| {
         let file = reactor.block_on(async {
-            let directory = reactor.directory(place).unwrap();
+            let directory = reactor.plain_directory(place).unwrap();
             let (file, _) = directory.open_file(name(reactor, "cached"), NEW).await;
             let file = file.unwrap();
             for block in 0..BLOCKS {

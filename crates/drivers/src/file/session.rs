@@ -215,7 +215,8 @@ impl Session for FileSession {
 type Found = (Opened, Option<Alignment>);
 
 async fn open_directory(reactor: &Reactor, config: &FileConfig, path: &Path) -> Result<Found, DriverError> {
-    let directory = reactor.directory(path).map_err(|e| {
+    // Ours: all that is below it was made by operations.
+    let directory = reactor.plain_directory(path).map_err(|e| {
         let hint = if e.kind() == std::io::ErrorKind::NotFound { ": it must be prepared first" } else { "" };
         DriverError::new(kind_of(&e), format!("directory {}: {}{hint}", path.display(), words(&e)))
     })?;

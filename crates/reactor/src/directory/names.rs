@@ -10,8 +10,7 @@ use io_uring::{opcode, squeue, types};
 use super::{Directory, STAT_AT, path_of};
 use crate::Buffer;
 use crate::calls::Call;
-use crate::core::Kernel;
-use crate::file::{by_thread, given_back, of};
+use crate::file::{given_back, of};
 use crate::slots::Held;
 use crate::uring::Uring;
 
@@ -86,7 +85,7 @@ impl Directory {
                 into: buffer.address(SECOND_NAME_AT),
             }
         };
-        given_back(by_thread(&self.inner, self.held(name), call).await)
+        given_back(self.call(self.held(name), call).await)
     }
 
     /// Checks whether this process may read a file, and with `write` write it (faccessat(2)).
@@ -94,14 +93,14 @@ impl Directory {
         let mode = if write { libc::R_OK | libc::W_OK } else { libc::R_OK };
         let directory = self.fd.as_raw_fd();
         let call = |held: &mut Held| Call::Access { directory, path: path_of(held), mode };
-        self.change_by_thread(name, call).await
+        self.change_by_call(name, call).await
     }
 
     /// Sets a file's permissions (fchmodat(2)).
     pub async fn set_mode(&self, name: Buffer, mode: u32) -> (io::Result<()>, Buffer) {
         let directory = self.fd.as_raw_fd();
         let call = |held: &mut Held| Call::SetMode { directory, path: path_of(held), mode };
-        self.change_by_thread(name, call).await
+        self.change_by_call(name, call).await
     }
 
     async fn unlink(&self, name: Buffer, flags: i32) -> (io::Result<()>, Buffer) {
@@ -109,9 +108,9 @@ impl Directory {
         let entry =
             |held: &mut Held| opcode::UnlinkAt::new(types::Fd(directory), path_of(held)).flags(flags).build();
         let call = |held: &mut Held| Call::Unlink { directory, path: path_of(held), flags };
-        match &self.inner.kernel {
-            Kernel::Uring(uring) => self.change_by_uring(uring, name, entry).await,
-            _ => self.change_by_thread(name, call).await,
+        match self.ring() {
+            Some(uring) => self.change_by_uring(uring, name, entry).await,
+            None => self.change_by_call(name, call).await,
         }
     }
 
@@ -121,9 +120,9 @@ impl Directory {
         entry: impl FnOnce(&mut Held) -> squeue::Entry,
         call: impl FnOnce(&mut Held) -> Call,
     ) -> (io::Result<()>, Buffer) {
-        match &self.inner.kernel {
-            Kernel::Uring(uring) if uring.changes_names => self.change_by_uring(uring, names, entry).await,
-            _ => self.change_by_thread(names, call).await,
+        match self.ring() {
+            Some(uring) if uring.changes_names => self.change_by_uring(uring, names, entry).await,
+            _ => self.change_by_call(names, call).await,
         }
     }
 
@@ -137,12 +136,12 @@ impl Directory {
         (result.map(drop), names)
     }
 
-    async fn change_by_thread(
+    async fn change_by_call(
         &self,
         names: Buffer,
         call: impl FnOnce(&mut Held) -> Call,
     ) -> (io::Result<()>, Buffer) {
-        let (result, names) = given_back(by_thread(&self.inner, self.held(names), call).await);
+        let (result, names) = given_back(self.call(self.held(names), call).await);
         (result.map(drop), names)
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::rc::Rc;
 
-use super::{File, by_thread, to_result};
+use super::{File, to_result};
 use crate::calls::Call;
 use crate::slots::Held;
 
@@ -17,6 +17,6 @@ impl File {
     pub async fn set_len(&self, len: u64) -> io::Result<()> {
         let held = Held { file: Some(Rc::clone(&self.open)), ..Held::default() };
         let call = Call::SetLength { fd: self.open.fd.as_raw_fd(), len };
-        to_result(by_thread(&self.inner, held, |_| call).await.0).map(drop)
+        to_result(self.call(held, |_| call).await.0).map(drop)
     }
 }

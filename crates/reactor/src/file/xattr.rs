@@ -8,10 +8,9 @@ use std::os::fd::AsRawFd;
 
 use io_uring::{opcode, types};
 
-use super::{File, by_thread, given_back, of};
+use super::{File, given_back, of};
 use crate::Buffer;
 use crate::calls::Call;
-use crate::core::Kernel;
 use crate::slots::Held;
 
 impl File {
@@ -28,8 +27,8 @@ impl File {
         assert!(len <= value.len(), "the value lies in the buffer");
         let (fd, name) = (self.open.fd.as_raw_fd(), name.as_ptr());
         let held = Held { rare: true, ..self.held(value) };
-        let done = match &self.inner.kernel {
-            Kernel::Uring(uring) if uring.has_xattrs => {
+        let done = match self.ring() {
+            Some(uring) if uring.has_xattrs => {
                 let set = |held: &mut Held| {
                     let value = of(held).address(0).cast_const().cast();
                     opcode::FSetXattr::new(types::Fd(fd), name, value, len as u32).build()
@@ -43,7 +42,7 @@ impl File {
                     value: of(held).address(0).cast_const(),
                     len,
                 };
-                by_thread(&self.inner, held, set).await
+                self.call(held, set).await
             }
         };
         let (result, value) = given_back(done);
@@ -54,8 +53,8 @@ impl File {
     pub async fn xattr(&self, name: &'static CStr, into: Buffer) -> (io::Result<usize>, Buffer) {
         let (fd, name) = (self.open.fd.as_raw_fd(), name.as_ptr());
         let held = Held { rare: true, ..self.held(into) };
-        let done = match &self.inner.kernel {
-            Kernel::Uring(uring) if uring.has_xattrs => {
+        let done = match self.ring() {
+            Some(uring) if uring.has_xattrs => {
                 let get = |held: &mut Held| {
                     let buffer = of(held);
                     let (len, into) = (buffer.len() as u32, buffer.address(0).cast());
@@ -68,7 +67,7 @@ impl File {
                     let buffer = of(held);
                     Call::GetXattr { fd, name, len: buffer.len(), into: buffer.address(0) }
                 };
-                by_thread(&self.inner, held, get).await
+                self.call(held, get).await
             }
         };
         given_back(done)
