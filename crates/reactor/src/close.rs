@@ -9,7 +9,8 @@ use io_uring::{opcode, types};
 use crate::Reactor;
 use crate::calls::Call;
 use crate::core::Inner;
-use crate::file::{File, by_call, ring};
+use crate::file::File;
+use crate::file_calls::{by_call, ring};
 use crate::slots::Held;
 use crate::uring::to_result;
 

@@ -21,6 +21,7 @@ use io_uring::{opcode, types};
 use crate::Buffer;
 use crate::calls::{self, Call};
 use crate::core::{Inner, Kernel, Yield};
+use crate::file_calls::{by_call, ring};
 use crate::slots::Held;
 use crate::uring::{Uring, to_result};
 
@@ -458,45 +459,4 @@ pub(crate) fn of(held: &mut Held) -> &mut Buffer {
 #[inline]
 pub(crate) fn given_back((result, buffer): (i32, Option<Buffer>)) -> (io::Result<usize>, Buffer) {
     (to_result(result), buffer.expect("the operation gives back what it took"))
-}
-
-/// The ring to use for a file system; none for one in memory.
-#[inline]
-pub(crate) fn ring(inner: &Inner, in_memory: bool) -> Option<&Uring> {
-    match &inner.kernel {
-        Kernel::Uring(uring) if !in_memory => Some(uring),
-        _ => None,
-    }
-}
-
-/// Executes a system call: here, if no device can make it wait, or on a thread.
-///
-/// io_uring would hand most calls on such a file system to its own threads, because they promise nothing about waiting.
-#[inline]
-pub(crate) async fn by_call(
-    inner: &Rc<Inner>,
-    in_memory: bool,
-    mut held: Held,
-    make: impl FnOnce(&mut Held) -> Call,
-) -> (i32, Option<Buffer>) {
-    if !in_memory {
-        return by_thread(inner, held, make).await;
-    }
-    let call = make(&mut held);
-    if inner.should_yield_after(1 + call.weight()) {
-        Yield { inner, yielded: false }.await;
-    }
-    (call.run(), held.buffer)
-}
-
-/// Executes a system call on a thread.
-pub(crate) async fn by_thread(
-    inner: &Rc<Inner>,
-    held: Held,
-    make: impl FnOnce(&mut Held) -> Call,
-) -> (i32, Option<Buffer>) {
-    match inner.pool() {
-        Ok(pool) => pool.start_call(inner, held, make).await,
-        Err(e) => (-e.raw_os_error().unwrap_or(libc::EIO), held.buffer),
-    }
 }

@@ -19,6 +19,7 @@ mod directory;
 mod discard;
 mod epoll;
 mod file;
+mod file_calls;
 pub mod live;
 mod pool;
 mod ring;
