@@ -47,7 +47,9 @@ async fn close(inner: &Rc<Inner>, descriptor: OwnedFd, in_memory: bool) -> io::R
             let close = |_: &mut Held| opcode::Close::new(types::Fd(fd)).build();
             uring.start(inner, Held::default(), close).uncancelled().await.0
         }
-        None => by_call(inner, in_memory, Held::default(), |_| Call::Close { fd }).await.0,
+        // Not to be given up before it is done.
+        None if in_memory => Call::Close { fd }.run(),
+        None => by_call(inner, false, Held::default(), |_| Call::Close { fd }).await.0,
     };
     to_result(result).map(drop)
 }
