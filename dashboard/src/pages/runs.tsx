@@ -40,12 +40,15 @@ function Row({ run, chosen, choose }: RowProps) {
   const summary = useSummary(run);
   const took = tookSeconds(run);
   const counts = summary?.cells;
+  // A clean-up, for example, has nothing to compare.
+  const comparable = counts !== undefined && counts.ended > 0;
   return (
     <tr class={chosen ? "chosen" : ""}>
       <td class="tick">
         <input
           type="checkbox"
           checked={chosen}
+          disabled={!chosen && !comparable}
           onChange={choose}
           aria-label={`Compare run ${run.id} of ${run.name}`}
         />
