@@ -138,11 +138,8 @@ class Iscsi:
     target: str
     lun: int
     mib: int
-
-    @property
-    def url(self) -> str:
-        """As libiscsi's tools take it."""
-        return f"iscsi://127.0.0.1:{self.port}/{self.target}/{self.lun}"
+    # As libiscsi's tools take it.
+    url: str
 
 
 @dataclass(frozen=True)
@@ -174,7 +171,7 @@ def iscsi_target(directory: Path) -> Iterator[Iscsi]:
         tgt.images[1].write_bytes(os.urandom(1 << 20) * UNIT_MIB)
         move = ["taskset", "--all-tasks", "--cpu-list", "--pid", core(SERVER_CORE), str(tgt.child.pid)]
         subprocess.run(move, check=True, stdout=subprocess.DEVNULL)
-        yield Iscsi(tgt.port, NAME, 1, UNIT_MIB)
+        yield Iscsi(tgt.port, NAME, 1, UNIT_MIB, tgt.url(1))
 
 
 def ceph(directory: Path, stack: ExitStack) -> Callable[[], Rados]:

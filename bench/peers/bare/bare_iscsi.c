@@ -21,6 +21,8 @@ static struct {
     int random;
     /* Numbers of the next command, of the next status, and of the last command that the target takes. */
     uint32_t command, status, last;
+    char (*headers)[FIRST_BYTES];
+    uint64_t depth, oldest;
 } load;
 
 static void fail(const char *what) {
@@ -77,33 +79,22 @@ static void follow(const char *header) {
     load.last = get32(header + 32);
 }
 
-/* Processes received bytes; returns the number of commands completed. */
-static int take(struct connection *c, char *buffer) {
-    size_t got = receive(c, buffer, RECEIVE_BYTES), at = 0;
-    int done = 0;
-    while (at < got) {
-        if (c->have < FIRST_BYTES) {
-            size_t part = got - at < FIRST_BYTES - c->have ? got - at : FIRST_BYTES - c->have;
-            memcpy(c->first + c->have, buffer + at, part);
-            c->have += part;
-            at += part;
-            if (c->have < FIRST_BYTES)
-                break;
-            c->left = data_bytes(c->first);
-        }
-        size_t part = got - at < c->left ? got - at : (size_t)c->left;
-        c->left -= part;
-        at += part;
-        if (c->left == 0) {
-            int operation = c->first[0] & 0x3f, ends = operation == RESPONSE || c->first[1] & STATUS_FOLLOWS;
-            if ((operation != RESPONSE && operation != DATA_IN) || (ends && c->first[3] != GOOD))
-                fail("the target refused a command");
-            follow(c->first);
-            c->have = 0;
-            done += ends;
-        }
-    }
-    return done;
+static void begun(struct connection *c) {
+    c->left = data_bytes(c->first);
+}
+
+/* Checks a whole PDU; 1 if it completes its command. */
+static int ended(struct connection *c) {
+    int operation = c->first[0] & 0x3f, ends = operation == RESPONSE || c->first[1] & STATUS_FOLLOWS;
+    if ((operation != RESPONSE && operation != DATA_IN) || (ends && c->first[3] != GOOD))
+        fail("the target refused a command");
+    follow(c->first);
+    return ends;
+}
+
+/* As with NFS: an answered command was sent, so the oldest header is free. */
+static void next_command(struct connection *c) {
+    read_command(c, load.headers[load.oldest++ % load.depth]);
 }
 
 /* Sends a header and its data, and receives a whole response; only before the load. */
@@ -182,27 +173,15 @@ int main(int argc, char **argv) {
     until_ready(connection.fd, lun);
     if (fcntl(connection.fd, F_SETFL, O_NONBLOCK) != 0)
         die("fcntl");
-    char(*headers)[FIRST_BYTES] = calloc((size_t)depth, sizeof *headers), *buffer = malloc(RECEIVE_BYTES);
+    load.depth = (uint64_t)depth;
+    load.headers = calloc((size_t)depth, sizeof *load.headers);
     for (int i = 0; i < depth; i++) {
-        prepare(headers[i], lun, 0xc1, size);
-        headers[i][32] = 0x28;
-        headers[i][39] = (char)(load.blocks_per_op >> 8);
-        headers[i][40] = (char)load.blocks_per_op;
-        read_command(&connection, headers[i]);
+        char *header = load.headers[i];
+        prepare(header, lun, 0xc1, size);
+        header[32] = 0x28;
+        header[39] = (char)(load.blocks_per_op >> 8);
+        header[40] = (char)load.blocks_per_op;
+        read_command(&connection, header);
     }
-    send_queued(&connection, poll_fd);
-    struct window window = window_of(atof(argv[7]));
-    /* As with NFS: an answered command was sent, so the oldest header is free. */
-    uint64_t oldest = 0;
-    for (;;) {
-        struct epoll_event event;
-        int done = 0;
-        if (epoll_wait(poll_fd, &event, 1, 100) == 1 && event.events & EPOLLIN)
-            done = take(&connection, buffer);
-        for (int i = 0; i < done; i++)
-            read_command(&connection, headers[oldest++ % (uint64_t)depth]);
-        send_queued(&connection, poll_fd);
-        window.ops += (uint64_t)done;
-        look(&window, size);
-    }
+    keep_in_flight(&connection, poll_fd, atof(argv[7]), size, begun, ended, next_command);
 }

@@ -18,6 +18,8 @@ static struct {
     uint64_t blocks, next;
     uint32_t xid;
     size_t call_len, offset_at;
+    char (*calls)[MAX_CALL];
+    uint64_t depth, oldest;
 } load;
 
 /* One call, without the data of a WRITE. */
@@ -61,29 +63,16 @@ static void check(struct connection *c) {
     c->left = (mark & 0x7fffffffu) + 4 - FIRST_BYTES;
 }
 
-/* Processes received bytes; returns the number of replies completed. */
-static int take(struct connection *c, char *buffer) {
-    size_t got = receive(c, buffer, RECEIVE_BYTES), at = 0;
-    int done = 0;
-    while (at < got) {
-        if (c->have < FIRST_BYTES) {
-            size_t part = got - at < FIRST_BYTES - c->have ? got - at : FIRST_BYTES - c->have;
-            memcpy(c->first + c->have, buffer + at, part);
-            c->have += part;
-            at += part;
-            if (c->have < FIRST_BYTES)
-                break;
-            check(c);
-        }
-        size_t part = got - at < c->left ? got - at : (size_t)c->left;
-        c->left -= part;
-        at += part;
-        if (c->left == 0) {
-            c->have = 0;
-            done++;
-        }
-    }
-    return done;
+/* Every reply completes a call. */
+static int counted(struct connection *c) {
+    (void)c;
+    return 1;
+}
+
+/* Replies may come out of order: which call's memory is reused matters only while it waits to be sent, and an answered call was
+ * sent. The oldest is taken. */
+static void next_call(struct connection *c) {
+    call(c, load.calls[load.oldest++ % load.depth]);
 }
 
 static void parse_op(const char *name) {
@@ -103,29 +92,15 @@ static void run(const struct nfs_fh *fh, int port, int depth, double seconds, co
     struct connection connection = {0};
     int poll_fd = epoll_create1(0);
     connect_to(&connection, poll_fd, port);
-    char(*calls)[MAX_CALL] = calloc((size_t)depth, sizeof *calls), *buffer = malloc(RECEIVE_BYTES);
-    for (int i = 0; i < depth; i++)
-        prepare(calls[i], fh);
+    load.depth = (uint64_t)depth;
+    load.calls = calloc((size_t)depth, sizeof *load.calls);
     connection.body = payload;
     connection.body_len = load.procedure == WRITE ? load.size : 0;
-    for (int i = 0; i < depth; i++)
-        call(&connection, calls[i]);
-    send_queued(&connection, poll_fd);
-    struct window window = window_of(seconds);
-    /* Replies may come out of order: which call's memory is reused matters only while it waits to be sent, and an answered call
-     * was sent. The oldest is taken. */
-    uint64_t oldest = 0;
-    for (;;) {
-        struct epoll_event event;
-        int done = 0;
-        if (epoll_wait(poll_fd, &event, 1, 100) == 1 && event.events & EPOLLIN)
-            done = take(&connection, buffer);
-        for (int i = 0; i < done; i++)
-            call(&connection, calls[oldest++ % (uint64_t)depth]);
-        send_queued(&connection, poll_fd);
-        window.ops += (uint64_t)done;
-        look(&window, load.procedure == GETATTR ? 0 : load.size);
+    for (int i = 0; i < depth; i++) {
+        prepare(load.calls[i], fh);
+        call(&connection, load.calls[i]);
     }
+    keep_in_flight(&connection, poll_fd, seconds, load.procedure == GETATTR ? 0 : load.size, check, counted, next_call);
 }
 
 int main(int argc, char **argv) {

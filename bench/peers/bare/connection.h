@@ -92,4 +92,49 @@ static size_t receive(struct connection *c, char *buffer, size_t size) {
     return (size_t)got;
 }
 
+/* Processes received bytes; returns the number of operations completed. `begun` checks a response whose first bytes have come, and
+ * sets how many follow; `ended` returns how many operations it completes. */
+static inline int take_responses(struct connection *c, char *buffer, void (*begun)(struct connection *), int (*ended)(struct connection *)) {
+    size_t got = receive(c, buffer, RECEIVE_BYTES), at = 0;
+    int done = 0;
+    while (at < got) {
+        if (c->have < FIRST_BYTES) {
+            size_t part = got - at < FIRST_BYTES - c->have ? got - at : FIRST_BYTES - c->have;
+            memcpy(c->first + c->have, buffer + at, part);
+            c->have += part;
+            at += part;
+            if (c->have < FIRST_BYTES)
+                break;
+            begun(c);
+        }
+        size_t part = got - at < c->left ? got - at : (size_t)c->left;
+        c->left -= part;
+        at += part;
+        if (c->left == 0) {
+            done += ended(c);
+            c->have = 0;
+        }
+    }
+    return done;
+}
+
+/* Sends what is queued and keeps as much in flight, by `next`, until the window is over. */
+static inline void keep_in_flight(struct connection *c, int poll_fd, double seconds, uint64_t bytes_per_op, void (*begun)(struct connection *),
+                                  int (*ended)(struct connection *), void (*next)(struct connection *)) {
+    char *buffer = malloc(RECEIVE_BYTES);
+    send_queued(c, poll_fd);
+    struct window window = window_of(seconds);
+    for (;;) {
+        struct epoll_event event;
+        int done = 0;
+        if (epoll_wait(poll_fd, &event, 1, 100) == 1 && event.events & EPOLLIN)
+            done = take_responses(c, buffer, begun, ended);
+        for (int i = 0; i < done; i++)
+            next(c);
+        send_queued(c, poll_fd);
+        window.ops += (uint64_t)done;
+        look(&window, bytes_per_op);
+    }
+}
+
 #endif
