@@ -9,7 +9,13 @@ use rustix::io::ReadWriteFlags;
 const BLKDISCARD: libc::Ioctl = 0x1277;
 
 /// Number of bytes whose copying takes about as long as a small operation.
-pub(crate) const HEAVY: usize = 16 << 10;
+const HEAVY: usize = 16 << 10;
+
+/// How many small operations take about as long as one that copies this many bytes.
+#[inline]
+pub(crate) fn weight_of(len: usize) -> u32 {
+    1 + (len / HEAVY) as u32
+}
 
 /// A system call with its arguments. Addresses point into memory that the caller keeps until the call has returned.
 #[derive(Clone, Copy)]
@@ -85,12 +91,12 @@ impl Call {
         }
     }
 
-    /// How many small operations take about as long as what it copies.
+    /// How many small operations take about as long.
     #[inline]
     pub(crate) fn weight(&self) -> u32 {
         match *self {
-            Call::Read { len, .. } | Call::Write { len, .. } => (len / HEAVY) as u32,
-            _ => 0,
+            Call::Read { len, .. } | Call::Write { len, .. } => weight_of(len),
+            _ => 1,
         }
     }
 

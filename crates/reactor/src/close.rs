@@ -10,7 +10,7 @@ use crate::Reactor;
 use crate::calls::Call;
 use crate::core::Inner;
 use crate::file::File;
-use crate::file_calls::{by_call, ring};
+use crate::file_calls::{by_thread, ring};
 use crate::slots::Held;
 use crate::uring::to_result;
 
@@ -49,7 +49,7 @@ async fn close(inner: &Rc<Inner>, descriptor: OwnedFd, in_memory: bool) -> io::R
         }
         // Not to be given up before it is done.
         None if in_memory => Call::Close { fd }.run(),
-        None => by_call(inner, false, Held::default(), |_| Call::Close { fd }).await.0,
+        None => by_thread(inner, Held::default(), |_| Call::Close { fd }).await.0,
     };
     to_result(result).map(drop)
 }

@@ -143,18 +143,17 @@ impl Inner {
         self.ready.borrow().len()
     }
 
-    /// Whether the running task has done enough without waiting and should yield.
-    pub(crate) fn should_yield(&self) -> bool {
-        self.should_yield_after(1)
-    }
-
-    /// The same for an operation that takes as long as `weight` small ones.
+    /// Lets others run if the running task has done enough without waiting: a task whose operations always end at once would
+    /// starve them. The operation about to begin takes as long as `weight` small ones.
     #[inline]
-    pub(crate) fn should_yield_after(&self, weight: u32) -> bool {
+    pub(crate) async fn give_way(&self, weight: u32) {
         self.work.set(self.work.get().saturating_add(weight));
         let done = self.ops_without_waiting.get().saturating_add(weight);
-        self.ops_without_waiting.set(if done >= OPS_WITHOUT_WAITING { 0 } else { done });
-        done >= OPS_WITHOUT_WAITING
+        let enough = done >= OPS_WITHOUT_WAITING;
+        self.ops_without_waiting.set(if enough { 0 } else { done });
+        if enough {
+            Yield { inner: self, yielded: false }.await;
+        }
     }
 
     pub(crate) fn spawn(&self, task: BackgroundTask) -> TaskId {

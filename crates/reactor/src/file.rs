@@ -20,7 +20,7 @@ use io_uring::{opcode, types};
 
 use crate::Buffer;
 use crate::calls::{self, Call};
-use crate::core::{Inner, Kernel, Yield};
+use crate::core::{Inner, Kernel};
 use crate::file_calls::{by_call, ring};
 use crate::slots::Held;
 use crate::uring::{Uring, to_result};
@@ -239,10 +239,7 @@ impl File {
     ) -> (io::Result<usize>, Buffer) {
         let (start, len) = checked(&buffer, &range);
         if self.tries_cache() {
-            // A task that always finds its data at once would starve the others.
-            if self.inner.should_yield_after(1 + (len / calls::HEAVY) as u32) {
-                Yield { inner: &self.inner, yielded: false }.await;
-            }
+            self.inner.give_way(calls::weight_of(len)).await;
             match calls::read_cached(self.open.fd.as_raw_fd(), buffer.address(start), len, at) {
                 Ok(count) => {
                     self.open.next_skip.set(1);

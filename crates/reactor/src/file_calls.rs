@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::Buffer;
 use crate::calls::Call;
-use crate::core::{Inner, Kernel, Yield};
+use crate::core::{Inner, Kernel};
 use crate::slots::Held;
 use crate::uring::Uring;
 
@@ -31,14 +31,12 @@ pub(crate) async fn by_call(
         return by_thread(inner, held, make).await;
     }
     let call = make(&mut held);
-    if inner.should_yield_after(1 + call.weight()) {
-        Yield { inner, yielded: false }.await;
-    }
+    inner.give_way(call.weight()).await;
     (call.run(), held.buffer)
 }
 
 /// Executes a system call on a thread.
-async fn by_thread(
+pub(crate) async fn by_thread(
     inner: &Rc<Inner>,
     held: Held,
     make: impl FnOnce(&mut Held) -> Call,

@@ -11,7 +11,7 @@ use std::rc::{Rc, Weak};
 use io_uring::{opcode, squeue, types};
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
 
-use crate::core::{Inner, Kernel, Yield};
+use crate::core::{Inner, Kernel};
 use crate::epoll::Direction;
 use crate::live::{ConnectionName, Shown};
 use crate::slots::Held;
@@ -358,17 +358,14 @@ impl Stream {
         }
     }
 
-    /// Repeats a system call until it does not block; yields now and then, because a socket that is always ready would
-    /// starve all other tasks.
+    /// Repeats a system call until it does not block.
     async fn with_epoll<T>(
         &self,
         direction: Direction,
         attempt: impl FnMut() -> io::Result<T>,
     ) -> io::Result<T> {
         let Kernel::Epoll(epoll) = &self.inner.kernel else { return Err(no_sockets()) };
-        if self.inner.should_yield() {
-            Yield { inner: &self.inner, yielded: false }.await;
-        }
+        self.inner.give_way(1).await;
         epoll.retry(&self.inner, self.socket.watch(), direction, attempt).await
     }
 
